@@ -1,5 +1,5 @@
 """Positions, moves and legal move generation as compiled kernels.
 
-The package imports nothing else of the project but `engine.compiler.jit`. It uses python-chess only at its boundary: to
-build the tables (`tables`, `zobrist`) and to convert positions (`convert`). No kernel module imports python-chess.
+Of the rest of the project, the package imports only `engine.compiler` and `engine.memory`. Only `tables` and `zobrist`,
+which build tables, and `convert`, which converts positions, import python-chess.
 """

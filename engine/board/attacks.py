@@ -1,4 +1,4 @@
-"""Attack lookups."""
+"""Kernels that look up the attacks of pieces."""
 
 from __future__ import annotations
 
@@ -40,14 +40,15 @@ def _rook_attacks_magic(square, occupied):
     return ROOK_TABLE[ROOK_OFFSETS[square] + (product >> ROOK_SHIFTS[square])]
 
 
-#: Squares that a bishop or rook on `square` (int64) attacks given `occupied` (uint64), blockers included: uint64.
+#: These return the squares that a slider on `square` (int64) attacks given `occupied` (uint64), as uint64, including
+#: the first occupied square of each line.
 bishop_attacks = inlined(_bishop_attacks_pext if USE_PEXT else _bishop_attacks_magic)
 rook_attacks = inlined(_rook_attacks_pext if USE_PEXT else _rook_attacks_magic)
 
 
 @inlined
 def attacks_from(piece, square, occupied):
-    """Squares that a knight, bishop, rook, queen or king on `square` attacks through `occupied`: uint64."""
+    """Returns the squares that a piece other than a pawn attacks from `square` given `occupied`, as uint64."""
     if piece == KNIGHT:
         return KNIGHT_ATTACKS[square]
     if piece == KING:
@@ -62,7 +63,7 @@ def attacks_from(piece, square, occupied):
 
 @subkernel
 def attackers_to(position, square, occupied):
-    """Pieces of both colours that attack `square` when `occupied` is what blocks lines: uint64."""
+    """Returns the pieces of both colours that attack `square` given `occupied`, as uint64."""
     pieces = position.pieces
     queens = pieces[QUEEN]
     return (
@@ -77,5 +78,5 @@ def attackers_to(position, square, occupied):
 
 @subkernel
 def is_attacked(position, square, by, occupied):
-    """Whether colour `by` attacks `square`, when the squares of `occupied` block lines."""
+    """Returns whether colour `by` attacks `square` given `occupied`."""
     return attackers_to(position, square, occupied) & position.colors[by] != U0

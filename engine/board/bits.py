@@ -1,8 +1,8 @@
-"""Bitboard primitives: the machine instructions that kernels are built from.
+"""Bitboard primitives: the machine instructions from which the kernels are built.
 
 A bitboard is a `uint64` with python-chess's square numbering (a1 = 0, b1 = 1, ... h8 = 63). Squares, piece types
-and counters are `int64`. Numba turns a mixture of signed and unsigned 64-bit into float64, so the two kinds meet
-only here: `bit`, `lsb` and `popcount` convert; all other operations stay within one kind.
+and counters are `int64`. Numba converts a mixture of signed and unsigned 64-bit integers to float64, so the two kinds
+meet only here: `bit`, `lsb` and `popcount` convert; all other operations stay within one kind.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 @machine_op(lambda bitboard: np.int64(int(bitboard).bit_count()))
 def popcount(typingctx: Any, bitboard: Any) -> Any:
-    """Number of squares in a bitboard, int64."""
+    """Returns the number of squares in a bitboard, as int64."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
@@ -39,7 +39,7 @@ def popcount(typingctx: Any, bitboard: Any) -> Any:
 
 @machine_op(lambda bitboard: np.int64((int(bitboard) & -int(bitboard)).bit_length() - 1))
 def lsb(typingctx: Any, bitboard: Any) -> Any:
-    """Lowest square of a bitboard that is not empty, int64."""
+    """Returns the lowest square of a non-empty bitboard, as int64."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
@@ -49,7 +49,7 @@ def lsb(typingctx: Any, bitboard: Any) -> Any:
 
 @machine_op(lambda square: np.uint64(1 << int(square)))
 def bit(typingctx: Any, square: Any) -> Any:
-    """The bitboard that holds just `square` (0 to 63)."""
+    """Returns the bitboard that contains only `square` (0 to 63)."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.shl(ir.Constant(_I64, 1), args[0])
@@ -59,7 +59,7 @@ def bit(typingctx: Any, square: Any) -> Any:
 
 @machine_op(lambda bitboard: np.uint64(int(bitboard) & (int(bitboard) - 1)))
 def without_lsb(typingctx: Any, bitboard: Any) -> Any:
-    """The bitboard less its lowest square; empty stays empty."""
+    """Returns the bitboard without its lowest square; an empty bitboard stays empty."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.and_(args[0], builder.sub(args[0], ir.Constant(_I64, 1)))
@@ -69,7 +69,7 @@ def without_lsb(typingctx: Any, bitboard: Any) -> Any:
 
 @machine_op(lambda a, b: np.uint64((int(a) * int(b)) >> 64))
 def multiply_high(typingctx: Any, a: Any, b: Any) -> Any:
-    """The upper 64 bits of the 128-bit product: maps a hash onto `0 .. b - 1` without a division."""
+    """Returns the upper 64 bits of the 128-bit product, which maps a hash onto `0 .. b - 1` without a division."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide = builder.mul(builder.zext(args[0], _I128), builder.zext(args[1], _I128))
@@ -80,7 +80,7 @@ def multiply_high(typingctx: Any, a: Any, b: Any) -> Any:
 
 @machine_op(lambda a, b: np.uint64((int(a) * int(b)) & 0xFFFF_FFFF_FFFF_FFFF))
 def multiply_low(typingctx: Any, a: Any, b: Any) -> Any:
-    """The lower 64 bits of the product. (NumPy scalars would warn of the overflow, which is intended.)"""
+    """Returns the lower 64 bits of the product. (NumPy scalars would warn about the overflow, which is intended.)"""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.mul(args[0], args[1])
@@ -89,7 +89,7 @@ def multiply_low(typingctx: Any, a: Any, b: Any) -> Any:
 
 
 def _gather(value: int, mask: int) -> np.uint64:
-    """PEXT in plain Python: the bits of `value` under `mask`, packed to the right."""
+    """Implements `pext` in plain Python."""
     packed = place = 0
     while mask:
         low = mask & -mask
@@ -101,9 +101,9 @@ def _gather(value: int, mask: int) -> np.uint64:
 
 @machine_op(lambda value, mask: _gather(int(value), int(mask)))
 def pext(typingctx: Any, value: Any, mask: Any) -> Any:
-    """The bits of `value` under `mask`, packed to the right. Exists only where the CPU has BMI2."""
+    """Returns the bits of `value` under `mask`, packed to the right. Requires a CPU with BMI2."""
     if not USE_PEXT:
-        # The attack kernels use magic multiplication then and never get here; a clear error beats SIGILL.
+        # The attack kernels use magic multiplication instead. If a caller is wrong, an error is clearer than SIGILL.
         raise TypeError("pext is not used on this CPU")
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -124,7 +124,7 @@ def _copy_fields(target: Any, source: Any) -> None:
 def copy_record(typingctx: Any, target: Any, source: Any) -> Any:
     """Copies one record over another of the same dtype. Mutates `target`."""
     if target.dtype != source.dtype:
-        raise TypeError("copy_record takes two records of one dtype")
+        raise TypeError("copy_record takes two records of the same dtype")
     size = target.size
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

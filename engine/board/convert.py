@@ -19,13 +19,13 @@ from engine.board.moves import (
 from engine.board.position import NO_SQUARE, POSITION, WHITE
 from engine.memory import allocate
 
-#: The largest number of plies without capture or pawn move that a record holds. A FEN may claim more, but by the
-# seventy-five-move rule no game lasts that long.
+#: The largest halfmove clock of a position record. A FEN may have a larger one, but by the seventy-five-move rule no
+#: game gets that far.
 MOST_HALFMOVES: Final = 200
 
 
 def new_position() -> Any:
-    """An empty position record."""
+    """Returns an empty position record."""
     return allocate(POSITION, 1)[0]
 
 
@@ -50,14 +50,14 @@ def write_board(board: chess.Board, position: Any) -> None:
 
 
 def from_board(board: chess.Board) -> Any:
-    """A new position record that holds a valid `board`, standard or Chess960."""
+    """Converts a valid `board`, standard or Chess960, to a new position record."""
     position = new_position()
     write_board(board, position)
     return position
 
 
 def to_board(position: Any, chess960: bool = False) -> chess.Board:
-    """The `chess.Board` of a position record; the full move number is not kept and reads 1."""
+    """Converts a position record to a `chess.Board`. The record has no full move number, so it becomes 1."""
     board = chess.Board(None, chess960=chess960)
     white = int(position["colors"][WHITE])
     for square in chess.SQUARES:
@@ -74,11 +74,11 @@ def to_board(position: Any, chess960: bool = False) -> chess.Board:
 
 
 def encode(board: chess.Board, move: chess.Move) -> int:
-    """The kernels' encoding of a move that is legal on `board`, in either castling notation."""
+    """Encodes a move for the kernels. It must be legal on `board`, in either castling notation."""
     target = move.to_square
     if board.is_castling(move):
         if not board.occupied_co[board.turn] & chess.BB_SQUARES[target]:
-            # The king moves two squares, as in standard chess: the rook is the outermost one with the right there.
+            # The king moves two squares, as in standard chess: its rook is the outermost one that has the right.
             rooks = board.clean_castling_rights() & chess.BB_RANKS[chess.square_rank(move.from_square)]
             kingside = chess.square_file(target) > chess.square_file(move.from_square)
             target = chess.msb(rooks) if kingside else chess.lsb(rooks)
@@ -95,7 +95,7 @@ def encode(board: chess.Board, move: chess.Move) -> int:
 
 
 def decode(move: int, chess960: bool = False) -> chess.Move:
-    """The `chess.Move` of an encoded move; castling is king takes rook in Chess960, else the king moves two squares."""
+    """Decodes a move. Castling becomes king takes rook in Chess960; otherwise the king moves two squares."""
     move = int(move)
     origin, target, kind = move & 63, move >> 6 & 63, move >> 12 & 15
     if kind == CASTLING and not chess960:

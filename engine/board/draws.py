@@ -11,17 +11,17 @@ from engine.compiler.jit import inlined, subkernel
 
 DARK_SQUARES = np.uint64(0xAA55_AA55_AA55_AA55)
 
-#: Plies without capture or pawn move after which the game is drawn.
+#: The number of plies without a capture or pawn move after which the game is drawn.
 FIFTY_MOVES = 100
 
 
 @inlined
 def is_repetition(keys, index, halfmoves, ply):
-    """Whether the position with key `keys[index]` counts as drawn by repetition.
+    """Returns whether the position with key `keys[index]` counts as drawn by repetition.
 
-    `keys` is uint64[n], the keys of game and search line in order. `halfmoves` is how many plies back a repetition can
-    lie, `ply` the distance from the root. One earlier occurrence after the root is enough, because a side that can
-    force it once can force it again. Before the root it takes two, as the rules say.
+    `keys` is uint64[n]: the keys of the game and of the search line, in order. A repetition can be at most `halfmoves`
+    plies back; `ply` is the distance from the root. One earlier occurrence after the root is enough, because a side
+    that can force it once can force it again. Otherwise it takes two, as the rules say.
     """
     earlier = 0
     for back in range(4, min(halfmoves, index) + 1, 2):
@@ -36,7 +36,7 @@ def is_repetition(keys, index, halfmoves, ply):
 
 @inlined
 def has_insufficient_material(position):
-    """Whether no sequence of moves can mate: bare kings, one minor piece, or bishops all on one colour."""
+    """Returns whether mate is impossible: bare kings, one minor piece, or only bishops on squares of one colour."""
     pieces = position.pieces
     if pieces[PAWN] | pieces[ROOK] | pieces[QUEEN] != U0:
         return False
@@ -48,5 +48,5 @@ def has_insufficient_material(position):
 
 @subkernel
 def is_fifty_move_draw(position):
-    """Whether the fifty-move rule ends the game here; checkmate by the last move has precedence."""
+    """Returns whether the fifty-move rule ends the game here. Checkmate by the last move takes precedence."""
     return position.halfmoves >= FIFTY_MOVES and (position.checkers == U0 or count_legal(position) > 0)

@@ -1,4 +1,4 @@
-"""Properties of a move that is not made: what it wins in exchanges, and whether it gives check."""
+"""Kernels that find what a move wins in exchanges, and whether it gives check, without making it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from engine.board.position import (
 from engine.board.tables import BETWEEN, BISHOP_RAYS, PAWN_ATTACKS, ROOK_RAYS
 from engine.compiler.jit import inlined, subkernel
 
-#: Centipawns by piece type, for exchanges only. The king's value makes it capture last, and never be captured for gain.
+#: Piece values for exchanges, in centipawns by piece type. The king's value exceeds that of all other pieces together.
 EXCHANGE_VALUES = np.array([0, 100, 320, 330, 500, 950, 20_000], np.int64)
 
 
 @inlined
 def captured_piece(position, move):
-    """Piece type that a move captures, int64; EMPTY (0) when none."""
+    """Returns the piece type that a move captures, as int64; EMPTY (0) if it captures nothing."""
     kind = move_kind(move)
     if kind == EN_PASSANT:
         return PAWN
@@ -46,11 +46,11 @@ def captured_piece(position, move):
 
 @subkernel
 def see_ge(position, move, threshold):
-    """Static exchange evaluation: whether the captures that `move` starts on its target gain `threshold` or more.
+    """Returns whether the exchange that `move` starts on its target square gains at least `threshold`.
 
-    Both sides capture with their least valuable piece first and may stop when going on would lose. It ignores pins and
-    checks. `threshold` is in centipawns of EXCHANGE_VALUES. (This is the swap algorithm of the Chess Programming Wiki,
-    in the form that stops as soon as the answer is known.)
+    Both sides capture with their least valuable piece first and may stop if going on would lose. Pins and checks are
+    ignored. `threshold` is in centipawns of EXCHANGE_VALUES. (This static exchange evaluation is the swap algorithm of
+    the Chess Programming Wiki, in the form that stops as soon as the answer is known.)
     """
     kind = move_kind(move)
     if kind == CASTLING:
@@ -62,7 +62,7 @@ def see_ge(position, move, threshold):
     if is_promotion(move):
         standing = promotion_piece(move)
         gain += EXCHANGE_VALUES[standing] - EXCHANGE_VALUES[PAWN]
-    # `balance`: how far the side that just moved is above the threshold, if the opponent stops here.
+    # `balance` is how far the side that just moved is above the threshold if the opponent stops here.
     balance = gain - threshold
     if balance < 0:
         return False
@@ -88,7 +88,7 @@ def see_ge(position, move, threshold):
             piece += 1
         if piece == KING and attackers & position.colors[side ^ 1] != U0:
             break  # the king may not capture onto an attacked square
-        # Negamax with a null window around zero: the sign flips, one unit makes "at least" into "more than".
+        # Negamax with a null window around zero: the sign flips, and one unit turns "at least" into "more than".
         balance = -balance - 1 - EXCHANGE_VALUES[piece]
         occupied &= ~bit(lsb(own & pieces[piece]))
         if balance >= 0:
@@ -105,7 +105,7 @@ def see_ge(position, move, threshold):
 
 @inlined
 def _unveils_check(position, king, occupied, movers):
-    """Whether a slider of the side to move, `movers` excluded, attacks the enemy `king` given `occupied`."""
+    """Returns whether a slider of the side to move, excluding `movers`, attacks the enemy `king` given `occupied`."""
     pieces = position.pieces
     snipers = (
         (BISHOP_RAYS[king] & (pieces[BISHOP] | pieces[QUEEN])) | (ROOK_RAYS[king] & (pieces[ROOK] | pieces[QUEEN]))
@@ -119,7 +119,7 @@ def _unveils_check(position, king, occupied, movers):
 
 @subkernel
 def gives_check(position, move):
-    """Whether a legal move checks the enemy king, directly or by a discovered slider."""
+    """Returns whether a legal move gives check, directly or by discovery."""
     us = position.turn
     king = king_square(position, us ^ 1)
     origin = move_origin(move)

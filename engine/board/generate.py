@@ -1,8 +1,8 @@
 """Legal move generation and counting.
 
-Every generated move is legal, so none has to be taken back. The position record holds the checking and the pinned
-pieces. A piece's destinations are its attacks; in check, only the squares that end the check; when pinned, only the
-line to its king. King steps are tested against enemy attacks with the king itself taken off the board.
+Every generated move is legal, so none has to be taken back. The position record contains the checking and the pinned
+pieces. A piece may move to the squares that it attacks; if in check, only to those that end the check; if pinned, only
+along the line to its king. King steps are tested against enemy attacks with the king itself taken off the board.
 
 The generator handles pieces one by one, and pawns as whole bitboards. `count_legal` counts destinations without writing
 moves, so perft can stop one ply early ("bulk counting").
@@ -45,8 +45,8 @@ from engine.board.tables import (
 )
 from engine.compiler.jit import inlined, subkernel
 
-# What to generate. Noisy moves are captures, en passant and all promotions; quiet moves are the rest. In check both are
-# evasions.
+# The kinds of moves to generate. Noisy moves are captures, en passant and all promotions; quiet moves are the rest.
+# In check, both are evasions.
 NOISY, QUIETS = 1, 2
 
 NOT_FILE_A = np.uint64(0xFEFE_FEFE_FEFE_FEFE)
@@ -59,31 +59,31 @@ U7, U8, U9 = np.uint64(7), np.uint64(8), np.uint64(9)
 
 @inlined
 def forward(squares, color):
-    """The squares (uint64) one rank ahead of `squares` for `color`."""
+    """Returns the squares one rank ahead of `squares` for `color`, as uint64."""
     return squares << U8 if color == WHITE else squares >> U8
 
 
 @inlined
 def captured_west(pawns, color):
-    """Squares that `color`'s pawns attack towards file a."""
+    """Returns the squares that `color`'s pawns attack towards file a, as uint64."""
     return (pawns & NOT_FILE_A) << U7 if color == WHITE else (pawns & NOT_FILE_A) >> U9
 
 
 @inlined
 def captured_east(pawns, color):
-    """Squares that `color`'s pawns attack towards file h."""
+    """Returns the squares that `color`'s pawns attack towards file h, as uint64."""
     return (pawns & NOT_FILE_H) << U9 if color == WHITE else (pawns & NOT_FILE_H) >> U7
 
 
 @inlined
 def double_push_rank(color):
-    """The rank that pawns pass through on a double push."""
+    """Returns the rank that pawns of `color` cross on a double push, as uint64."""
     return RANK_3 if color == WHITE else RANK_6
 
 
 @inlined
 def evasion_mask(position, king):
-    """Squares that a piece other than the king may move to, uint64: all, or those that end a single check."""
+    """Returns the squares where a piece other than the king ends a single check, as uint64; all if not in check."""
     checkers = position.checkers
     if checkers == U0:
         return ALL
@@ -92,7 +92,7 @@ def evasion_mask(position, king):
 
 @inlined
 def safe_king_steps(position, king, wanted):
-    """The king's neighbour squares in `wanted` that the enemy does not attack and no own piece occupies: uint64."""
+    """Returns the squares of `wanted` that the king can step to without being attacked there, as uint64."""
     us = position.turn
     them = us ^ 1
     enemy = position.colors[them]
@@ -125,7 +125,7 @@ def safe_king_steps(position, king, wanted):
 
 @inlined
 def castling_targets(king, rook):
-    """Where king and rook land, (int64, int64): the c and d file or the g and f file of the king's rank."""
+    """Returns the final squares of king and rook, as (int64, int64): on files c and d, or g and f."""
     rank = king & 56
     if rook > king:
         return rank | 6, rank | 5
@@ -134,7 +134,7 @@ def castling_targets(king, rook):
 
 @subkernel
 def can_castle(position, king, rook):
-    """Whether the king, not in check, may castle with the rook on square `rook`, which has the castling right."""
+    """Returns whether the king, not in check, may castle with the rook on `rook`, which has the castling right."""
     us = position.turn
     enemy = position.colors[us ^ 1]
     king_to, rook_to = castling_targets(king, rook)
@@ -142,7 +142,7 @@ def can_castle(position, king, rook):
     path = BETWEEN[king, king_to] | bit(king_to)
     if (path | BETWEEN[rook, rook_to] | bit(rook_to)) & occupied != U0:
         return False
-    # The rook moves last, so it cannot expose the squares that the king passes, but it can expose the king's last one.
+    # The rook moves last, so it cannot expose the squares that the king passes, but it can expose the king's final one.
     steps = path & ~bit(king)
     while steps != U0:
         if attackers_to(position, lsb(steps), occupied) & enemy != U0:
@@ -153,7 +153,7 @@ def can_castle(position, king, rook):
 
 @subkernel
 def is_legal_en_passant(position, king, origin):
-    """Whether the pawn on `origin` may capture, en passant, the pawn beside it that just moved two squares."""
+    """Returns whether the pawn on `origin` may capture en passant the pawn beside it that just moved two squares."""
     us = position.turn
     enemy = position.colors[us ^ 1]
     target = position.ep_square
@@ -164,13 +164,13 @@ def is_legal_en_passant(position, king, origin):
 
 @inlined
 def castling_rooks(position):
-    """The side to move's rooks with a castling right: uint64."""
+    """Returns the rooks with which the side to move has the right to castle, as uint64."""
     return position.castling & position.colors[position.turn]
 
 
 @inlined
 def en_passant_pawns(position):
-    """The side to move's pawns that stand beside a pawn that just moved two squares: uint64."""
+    """Returns the side to move's pawns beside an enemy pawn that just moved two squares, as uint64."""
     us = position.turn
     if position.ep_square == NO_SQUARE:
         return U0
@@ -179,7 +179,7 @@ def en_passant_pawns(position):
 
 @inlined
 def count_legal(position):
-    """Number of legal moves, int64."""
+    """Returns the number of legal moves, as int64."""
     us = position.turn
     pieces = position.pieces
     own = position.colors[us]
@@ -194,7 +194,6 @@ def count_legal(position):
     evasions = evasion_mask(position, king)
     targets = ~own & evasions
 
-    # A pinned knight never moves.
     movers = pieces[KNIGHT] & own & ~pinned
     while movers != U0:
         count += popcount(KNIGHT_ATTACKS[lsb(movers)] & targets)
@@ -220,7 +219,7 @@ def count_legal(position):
     if promotions != U0:
         count += 3 * (popcount(west & BACK_RANKS) + popcount(east & BACK_RANKS) + popcount(single & BACK_RANKS))
 
-    # Pinned sliders and pawns keep to the line through their king; pinned knights cannot.
+    # Pinned sliders and pawns may move along the line to their king; pinned knights may not move.
     movers = own & pinned & ~pieces[KNIGHT]
     while movers != U0:
         square = lsb(movers)
@@ -263,7 +262,7 @@ def _add_each(moves, count, origin, targets, kind):
 
 @inlined
 def _add_pawn_moves(moves, count, targets, step, kind):
-    """Appends pawn moves by `step` squares onto `targets`, as four promotions on the last rank."""
+    """Appends pawn moves by `step` onto `targets`, four promotions for each on the last rank; returns the new count."""
     while targets != U0:
         target = lsb(targets)
         targets = without_lsb(targets)
@@ -279,7 +278,7 @@ def _add_pawn_moves(moves, count, targets, step, kind):
 
 @inlined
 def _add_pieces(position, moves, count, king, noisy, quiet):
-    """Appends the moves of knights, bishops, rooks and queens onto the squares of `noisy` and `quiet`."""
+    """Appends the moves of all but king and pawns onto `noisy` and `quiet` squares; returns the new count."""
     occupied = position.pieces[OCCUPIED]
     pinned = position.pinned
     movers = position.colors[position.turn] & ~position.pieces[PAWN] & ~bit(king)
@@ -296,9 +295,10 @@ def _add_pieces(position, moves, count, king, noisy, quiet):
 
 @inlined
 def _add_pawns(position, moves, count, pawns, noisy, quiet):
-    """Appends the moves of `pawns` onto `noisy` and `quiet` squares; pins and checks must not restrict them further.
+    """Appends the moves of `pawns` onto `noisy` and `quiet` squares; returns the new count.
 
-    `noisy` is for captures and for pushes onto the last rank, `quiet` for other pushes and double pushes.
+    `noisy` is for captures and for pushes onto the last rank, `quiet` for other pushes. Pins and checks must not
+    restrict the moves further.
     """
     us = position.turn
     empty = ~position.pieces[OCCUPIED]
@@ -322,7 +322,7 @@ def _add_pawns(position, moves, count, pawns, noisy, quiet):
 def _generate(position, moves, count, kinds):
     """Appends legal moves of `kinds` from index `count` on; returns the new count. Mutates `moves`.
 
-    LLVM inlines it into the three functions below, and so compiles each for its kinds.
+    LLVM inlines it into the three functions below, so each is compiled for its own `kinds`.
     """
     us = position.turn
     own = position.colors[us]
@@ -376,11 +376,11 @@ def generate_all(position, moves, count):
 
 @subkernel
 def generate_noisy(position, moves, count):
-    """As `generate_all`, for captures, en passant and promotions."""
+    """Appends legal captures, en passant captures and promotions, as `generate_all` does."""
     return _generate(position, moves, count, NOISY)
 
 
 @subkernel
 def generate_quiets(position, moves, count):
-    """As `generate_all`, for moves that are not noisy."""
+    """Appends the legal moves that are not noisy, as `generate_all` does."""
     return _generate(position, moves, count, QUIETS)

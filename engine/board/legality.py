@@ -1,4 +1,4 @@
-"""Whether a move from another position, such as a TT move or a killer, is legal here."""
+"""Checks whether a move from another position, such as a TT move or a killer, is legal."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from engine.compiler.jit import inlined, subkernel
 
 @inlined
 def _reaches(position, piece, origin, target, kind):
-    """Whether a piece other than the king can move from `origin` to `target` by this `kind`; ignores pins and checks.
+    """Returns whether a piece other than the king can make this move; ignores pins and checks.
 
-    `kind` must agree with what stands on `target`, and be neither castling nor en passant.
+    `kind` must agree with the contents of `target`, and must be neither castling nor en passant.
     """
     us = position.turn
     occupied = position.pieces[OCCUPIED]
@@ -53,7 +53,7 @@ def _reaches(position, piece, origin, target, kind):
 
 @subkernel
 def is_legal(position, move):
-    """Whether `move` (int64, any 16 bits) is one of the moves that `generate_all` would give, kind included."""
+    """Returns whether `generate_all` would generate `move` (int64, any 16 bits), including its kind."""
     us = position.turn
     origin = move_origin(move)
     target = move_target(move)

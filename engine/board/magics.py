@@ -1,9 +1,9 @@
 """Multipliers for magic bitboards, for CPUs without a fast PEXT.
 
-For a square with n relevant blocker squares, `(blockers * magic) >> (64 - n)` sends any two blocker sets with
-different attacks to different places (Lasse Hansen's idea; see the Chess Programming Wiki, "Magic Bitboards").
-Our own random search over sparse 64-bit numbers found these; `tests/board/test_tables.py` proves each one.
-There is one tuple for each slider, indexed by square; four squares are a line below.
+For a square with n relevant blocker squares, `(blockers * magic) >> (64 - n)` gives any two blocker sets with
+different attacks different indices (Lasse Hansen's idea; see the Chess Programming Wiki, "Magic Bitboards").
+We found these numbers by a random search over sparse 64-bit numbers; `tests/board/test_tables.py` verifies all of them.
+Each slider has one tuple, indexed by square.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """The hexadecimal numbers of a table."""
+    """Parses a table of hexadecimal numbers."""
     return tuple(int(word, 16) for word in text.split())
 
 

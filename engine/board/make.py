@@ -1,4 +1,4 @@
-"""Making moves on a copy of the position."""
+"""Kernels that make moves on a copy of the position."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def update_checks(position):
 
 @inlined
 def _toggle(position, color, piece, squares):
-    """Flips `squares` (uint64) in the bitboards of a colour's piece type. Mutates `position`."""
+    """Flips `squares` (uint64) in the bitboards of `color` and `piece`. Mutates `position`."""
     position.pieces[piece] ^= squares
     position.pieces[OCCUPIED] ^= squares
     position.colors[color] ^= squares
@@ -69,7 +69,7 @@ def _toggle(position, color, piece, squares):
 
 @inlined
 def _castle(position, us, king, rook):
-    """Moves king and rook. Mutates `position`."""
+    """Castles the king on `king` with the rook on `rook`. Mutates `position`."""
     king_to, rook_to = castling_targets(king, rook)
     # In Chess960 either may land where the other stood: take both off before putting them down.
     _toggle(position, us, KING, bit(king))
@@ -84,7 +84,7 @@ def _castle(position, us, king, rook):
 
 @inlined
 def _lost_castling(position, origin, target, piece):
-    """The castling rights that a move ends, uint64: their rook moves or is captured, or their king moves."""
+    """Returns the castling rights that a move ends, as uint64: their king or rook moves, or their rook is captured."""
     lost = bit(origin) | bit(target)
     if piece == KING:
         lost |= position.colors[position.turn]
@@ -93,7 +93,7 @@ def _lost_castling(position, origin, target, piece):
 
 @inlined
 def apply_move(position, child, move):
-    """Writes into `child` the position after the legal `move` (int64), except its keys: those stay the parent's."""
+    """Writes the position after the legal `move` (int64) into `child`, except the keys, which stay the parent's."""
     copy_record(child, position)
     us = position.turn
     them = us ^ 1
@@ -132,7 +132,7 @@ def apply_move(position, child, move):
 
 @inlined
 def _toggle_key(position, color, piece, square):
-    """Flips a piece in the key, and in the partial key that the piece belongs to. Mutates `position`."""
+    """Flips a piece in the key and in the partial key that includes it. Mutates `position`."""
     change = PIECE_KEYS[color, piece, square]
     position.key ^= change
     if piece == PAWN:
@@ -174,9 +174,9 @@ def _update_keys(position, child, move):
 
 @inlined
 def key_after(position, move):
-    """The key after most moves, uint64: it ignores castling, en passant and promotion.
+    """Returns the key after `move`, as uint64, but ignores castling, en passant and promotion.
 
-    It is known before the move is made, so the search can prefetch the entries under that key meanwhile.
+    The search uses it to prefetch the entries of the next position before it makes the move.
     """
     us = position.turn
     target = move_target(move)
@@ -189,14 +189,14 @@ def key_after(position, move):
 
 @subkernel
 def make_move(position, child, move):
-    """Writes into `child` the position after the legal `move` (int64). `position` is not changed."""
+    """Writes the position after the legal `move` (int64) into `child`. Does not change `position`."""
     apply_move(position, child, move)
     _update_keys(position, child, move)
 
 
 @inlined
 def key_after_null_move(position):
-    """The key after a null move, uint64."""
+    """Returns the key after a null move, as uint64."""
     key = position.key ^ TURN_KEY
     if position.ep_square != NO_SQUARE:
         key ^= EN_PASSANT_KEYS[position.ep_square & 7]
@@ -205,7 +205,7 @@ def key_after_null_move(position):
 
 @subkernel
 def make_null_move(position, child):
-    """Writes into `child` the position with the other side to move. The side to move must not be in check.
+    """Writes the position after a null move into `child`. The side to move must not be in check.
 
     `halfmoves` restarts at 0, because no repetition can reach back over a null move.
     """

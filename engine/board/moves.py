@@ -5,7 +5,7 @@
     bits 12-15  kind
 
 Bit 2 of the kind marks captures. Bit 3 marks promotions; bits 0-1 then hold the piece (knight, bishop, rook, queen).
-`NO_MOVE` is 0 (a1a1), which no legal move can be.
+`NO_MOVE` is 0 (a1a1), which is never a legal move.
 """
 
 from __future__ import annotations
@@ -21,59 +21,59 @@ CAPTURE = 4
 EN_PASSANT = 5
 PROMOTION = 8
 
-#: No position has more legal moves: a game can lead to 218, and sixteen pieces of one side can have some 240.
+#: No position has more legal moves: a game can lead to at most 218, and sixteen pieces of one side can have about 240.
 MAX_MOVES = 256
 
 
 @inlined
 def encode_move(origin, target, kind):
-    """The int64 move of int64 squares and an int64 kind."""
+    """Encodes a move, given int64 squares and an int64 kind, as int64."""
     return origin | (target << 6) | (kind << 12)
 
 
 @inlined
 def move_origin(move):
-    """Origin square, int64."""
+    """Returns the origin square, as int64."""
     return move & 63
 
 
 @inlined
 def move_target(move):
-    """Destination square, int64; the rook's square when castling."""
+    """Returns the destination square, as int64; for castling, the square of the rook."""
     return (move >> 6) & 63
 
 
 @inlined
 def move_kind(move):
-    """Kind, int64 0 to 15."""
+    """Returns the kind, as int64 from 0 to 15."""
     return (move >> 12) & 15
 
 
 @inlined
 def is_capture(move):
-    """True for captures, en passant and promotions with capture."""
+    """Returns whether a move is a capture, including en passant and promotions with capture."""
     return (move & (CAPTURE << 12)) != 0
 
 
 @inlined
 def is_promotion(move):
-    """True for promotions, with or without capture."""
+    """Returns whether a move is a promotion, with or without capture."""
     return (move & (PROMOTION << 12)) != 0
 
 
 @inlined
 def is_castling(move):
-    """True for castling to either side."""
+    """Returns whether a move is castling, to either side."""
     return (move >> 12) & 15 == CASTLING
 
 
 @inlined
 def promotion_piece(move):
-    """Piece type that a promotion move promotes to, int64 2 (knight) to 5 (queen)."""
+    """Returns the piece type of a promotion, as int64 from 2 (knight) to 5 (queen)."""
     return ((move >> 12) & 3) + 2
 
 
 @inlined
 def is_noisy(move):
-    """Whether a move is a capture or a promotion, bool. Quiescence searches these moves."""
+    """Returns whether a move is a capture or a promotion. Quiescence searches these moves."""
     return is_capture(move) or is_promotion(move)

@@ -1,8 +1,8 @@
 """Attack tables, built from those of python-chess, as NumPy constants that Numba freezes into the kernels.
 
-All bitboards are uint64 in python-chess's square order. Slider tables hold one attack set for each arrangement of the
-relevant blockers. (The last square of a line is not relevant: a blocker there changes nothing.) PEXT or the magic
-multipliers of `magics` index them; either way the tables have the same size and the same layout of blocks.
+All bitboards are uint64 in python-chess's square order. Slider tables contain an attack set for each arrangement of
+relevant blockers. (The last square of a line is not relevant: a blocker there changes nothing.) They are indexed by
+PEXT or by the magic multipliers of `magics`; both ways, the tables have the same size and the same layout of blocks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LINE: Final[Bitboards] = np.array([[chess.ray(a, b) for b in chess.SQUARES] for 
 
 
 def pext_indices(blockers: Bitboards, mask: int) -> npt.NDArray[np.int64]:
-    """Table index of each blocker set (uint64[n]): the bits under `mask`, packed to the right; int64[n]."""
+    """Packs the bits of each blocker set (uint64[n]) under `mask` to the right; returns the table indices, int64[n]."""
     index = np.zeros(len(blockers), np.int64)
     for place, square in enumerate(chess.scan_forward(mask)):
         index |= ((blockers >> np.uint64(square)) & np.uint64(1)).astype(np.int64) << place
@@ -44,12 +44,12 @@ def pext_indices(blockers: Bitboards, mask: int) -> npt.NDArray[np.int64]:
 
 
 def magic_indices(blockers: Bitboards, magic: int, bits: int) -> npt.NDArray[np.int64]:
-    """Table index of each blocker set (uint64[n]) by multiplication: the top `bits` bits of the product, int64[n]."""
+    """Multiplies each blocker set (uint64[n]) by `magic`; returns the top `bits` bits, the table indices, int64[n]."""
     return ((blockers * np.uint64(magic)) >> np.uint64(64 - bits)).astype(np.int64)
 
 
 def _line_attacks(square: int, tables: list[list[dict[int, int]]]) -> tuple[Bitboards, Bitboards]:
-    """All relevant blocker sets of a slider and the attacks for each, over the product of its lines' own tables."""
+    """Returns all relevant blocker sets of a slider and the attacks for each, combined from the tables of its lines."""
     blockers, attacks = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
     for table in tables:
         line = np.fromiter(table[square].keys(), np.uint64)
@@ -62,7 +62,7 @@ def _line_attacks(square: int, tables: list[list[dict[int, int]]]) -> tuple[Bitb
 def slider_table(
     masks: list[int], lines: list[list[dict[int, int]]], magics: tuple[int, ...], use_pext: bool
 ) -> tuple[Bitboards, Bitboards]:
-    """The attack sets of one kind of slider for all squares in one array, and each square's offset into it.
+    """Returns the attack sets of one kind of slider for all squares in one array, and each square's offset into it.
 
     Offsets are unsigned, so Numba does not test for negative indices in the kernels.
     """

@@ -1,7 +1,7 @@
 """Secateur inside a Python program, with python-chess's types: `from secateur import Engine`.
 
-The build also makes this file the `__init__` of the package `secateur`. Only the first `Engine` imports the kernels, so
-a program can choose its evaluation before that.
+The build also makes this file the `__init__` of the package `secateur`. Creating the first `Engine` imports the
+kernels, so a program can choose its evaluation before that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Analysis", "Engine", "EvaluationError", "__version__"]
 
 _MODULES = {"Analysis": "engine.client.analysis", "Engine": "engine.client.engine", "EvaluationError": "eval.build"}
-#: The version, as text.
+#: The version of Secateur.
 __version__: str
 
 

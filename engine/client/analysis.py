@@ -24,7 +24,7 @@ _SELECTED: Final = {
 
 
 def selected(info: InfoDict, selector: Selector) -> InfoDict:
-    """The entries that a selector of `chess.engine` asks for."""
+    """Returns the entries that a selector of `chess.engine` includes."""
     if not selector:
         return {}
     return {name: value for name, value in info.items() if selector & _SELECTED.get(name, selector)}  # type: ignore[return-value]
@@ -37,12 +37,12 @@ class Analysis:
     """
 
     def __init__(self, stop: Callable[[Analysis], None], selector: Selector = INFO_ALL, owner: object = None) -> None:
-        """Shows what `selector` asks for; `stop` ends this search; keeps `owner` alive until the search is over."""
+        """Collects the entries that `selector` includes; keeps `owner` alive until the search ends. `stop` ends it."""
         self._stop = stop
         self._selector = selector
         self._owner = owner
         self._changed = threading.Condition()
-        # Under this condition: the unread results, the newest results of each line, and the end.
+        # Protected by this condition: the unread results, the newest results of each line, and the end.
         self._unread: deque[InfoDict] = deque()
         self._lines: list[InfoDict] = [{}]
         self._is_over = False
@@ -55,7 +55,7 @@ class Analysis:
     # -- for the thread that searches --------------------------------------------------------------------------
 
     def post(self, info: InfoDict) -> None:
-        """Takes a report of the search."""
+        """Adds a report of the search."""
         info = selected(info, self._selector)
         if not info:
             return
@@ -65,7 +65,7 @@ class Analysis:
                 self._lines.append({})
             line = self._lines[number - 1]
             if "score" in info:
-                # A bound belongs to the score that it came with, and to no later one.
+                # A bound belongs only to the score that it came with.
                 for bound in ("lowerbound", "upperbound"):
                     line.pop(bound, None)  # type: ignore[misc]
             line.update(info)
@@ -73,7 +73,7 @@ class Analysis:
             self._changed.notify_all()
 
     def finish(self, best: BestMove, error: BaseException | None) -> None:
-        """Ends the analysis with the search's best move, or with its error."""
+        """Ends the analysis with the best move of the search, or with its error."""
         with self._changed:
             self._best, self._error, self._is_over = best, error, True
             self._owner = None
@@ -88,7 +88,7 @@ class Analysis:
 
     @property
     def multipv(self) -> list[InfoDict]:
-        """The same for each line, best first."""
+        """The newest value of every reported entry for each line, best first."""
         with self._changed:
             return [line.copy() for line in self._lines]
 
@@ -97,20 +97,20 @@ class Analysis:
         self._stop(self)
 
     def join(self) -> None:
-        """Waits for the end of the search, however it ends."""
+        """Waits for the end of the search; ignores its error."""
         with self._changed:
             while not self._is_over:
                 self._changed.wait(PATIENCE)
 
     def wait(self) -> BestMove:
-        """Waits for the end; returns the best move and the expected reply, or None. Raises the search's error."""
+        """Waits for the end; returns the best move and the expected reply, or None. Raises the error of the search."""
         self.join()
         if self._error is not None:
             raise self._error
         return self._best
 
     def get(self) -> InfoDict:
-        """Waits for the next report. Raises `chess.engine.AnalysisComplete` after the last, or the search's error."""
+        """Waits for the next report and returns it. After the last, raises AnalysisComplete or the search's error."""
         with self._changed:
             while not self._unread and not self._is_over:
                 self._changed.wait(PATIENCE)
@@ -120,19 +120,19 @@ class Analysis:
         raise AnalysisComplete
 
     def next(self) -> InfoDict | None:
-        """As `get`, but None at the end."""
+        """Returns the next report as `get` does, but None after the last."""
         try:
             return self.get()
         except AnalysisComplete:
             return None
 
     def would_block(self) -> bool:
-        """Whether `get` would have to wait."""
+        """Returns whether `get` would have to wait."""
         with self._changed:
             return not self._unread and not self._is_over
 
     def empty(self) -> bool:
-        """Whether all reports so far have been read."""
+        """Returns whether all reports so far have been read."""
         with self._changed:
             return not self._unread
 

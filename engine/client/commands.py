@@ -1,4 +1,4 @@
-"""Makes of python-chess's boards and limits the `position` and the `go` that `chess.engine` would send."""
+"""Converts python-chess's boards and limits to the `position` and `go` commands that `chess.engine` would send."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from chess.engine import Limit
 from engine.uci.parse import GoCommand, PositionCommand
 from search.limits import Limits
 
-#: Fields of a `chess.engine.Limit` in seconds, with their names in `go`, where they are milliseconds, and their least
-#: values: a clock may be negative.
+#: Fields of a `chess.engine.Limit` in seconds, their names in `go` (which takes ms), and their minimums. A clock may be
+#: negative.
 _SECONDS: Final = (
     ("time", "movetime", 0),
     ("white_clock", "wtime", -math.inf),
@@ -29,18 +29,18 @@ _COUNTS: Final = (
     ("mate", "mate", 1),
     ("remaining_moves", "movestogo", 0),
 )
-#: Times beyond thirty years and larger numbers are cut: they mean no more, and other code could not hold them.
+#: Times (thirty years) and counts are capped at these values: greater ones change nothing and could overflow.
 _MOST_SECONDS: Final = 1e9
 _MOST: Final = 1 << 53
 
 
 def position_command(board: chess.Board) -> PositionCommand:
-    """The `position` of a board with its moves. Raises TypeError for no board and ValueError for a chess variant."""
+    """Returns the `position` of a board with its moves. Raises TypeError for a non-board, ValueError for a variant."""
     if not isinstance(board, chess.Board):
-        raise TypeError(f"a chess.Board is wanted, not {board!r}")
+        raise TypeError(f"expected a chess.Board, got {board!r}")
     if board.uci_variant != "chess":
         raise ValueError(f"Secateur plays chess and Chess960, not {board.uci_variant}")
-    # A null move is no part of a game. After one, all earlier moves are left out, as in chess.engine.
+    # A game contains no null move. If the board has one, all its moves are left out, as in chess.engine.
     is_game = all(board.move_stack)
     root = board.root() if is_game else board
     moves = tuple(move.uci() for move in board.move_stack) if is_game else ()
@@ -50,14 +50,14 @@ def position_command(board: chess.Board) -> PositionCommand:
 def limits_of(
     limit: Limit | None, turn: chess.Color, search_moves: tuple[str, ...] | None = None, ponder: bool = False
 ) -> Limits:
-    """The limits of a search for the side to move. If `limit` is None, the search runs until it is stopped.
+    """Returns the limits of a search for the side to move. If `limit` is None, the search runs until it is stopped.
 
     `search_moves` are in UCI notation. Raises a TypeError or ValueError that names the invalid field.
     """
     if limit is None:
         return GoCommand({}, frozenset({"infinite"}), search_moves).limits(turn)
     if not isinstance(limit, Limit):
-        raise TypeError(f"a chess.engine.Limit is wanted, not {limit!r}")
+        raise TypeError(f"expected a chess.engine.Limit, got {limit!r}")
     given: dict[str, int] = {}
     for name, word, least in _SECONDS:
         seconds = _number(limit, name, least)
@@ -67,39 +67,39 @@ def limits_of(
         count = _number(limit, name, least)
         if count is not None:
             if count != int(count):
-                raise ValueError(f"Limit.{name} is a whole number, not {count!r}")
+                raise ValueError(f"Limit.{name} must be a whole number (got {count!r})")
             given[word] = min(int(count), _MOST)
     return GoCommand(given, frozenset({"ponder"} if ponder else ()), search_moves).limits(turn)
 
 
 def _number(limit: Limit, name: str, least: float) -> Any:
-    """A field of a limit: None, or a finite number of at least `least`. Raises TypeError or ValueError for others."""
+    """Returns a field of a limit: None or a finite number >= `least`. Otherwise raises TypeError or ValueError."""
     value = getattr(limit, name)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"Limit.{name} is a number, not {value!r}")
+        raise TypeError(f"Limit.{name} must be a number (got {value!r})")
     if not math.isfinite(value):
-        raise ValueError(f"Limit.{name} is finite, not {value!r}")
+        raise ValueError(f"Limit.{name} must be finite (got {value!r})")
     if value < least:
-        raise ValueError(f"Limit.{name} is at least {least}, not {value!r}")
+        raise ValueError(f"Limit.{name} must be at least {least} (got {value!r})")
     return value
 
 
 def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None) -> tuple[str, ...] | None:
-    """Root moves in UCI notation, with castling in the board's. Raises ValueError for an illegal one or none."""
+    """Converts root moves to the UCI notation of `board`. Raises TypeError or ValueError for invalid moves."""
     if root_moves is None:
         return None
-    from engine.uci.positions import parse_move  # imports the kernels, which come after the choice of the evaluation
+    from engine.uci.positions import parse_move  # imports the kernels: the evaluation must be chosen first
 
     found = []
     for move in root_moves:
         if not isinstance(move, chess.Move):
-            raise TypeError(f"a chess.Move is wanted, not {move!r}")
+            raise TypeError(f"expected a chess.Move, got {move!r}")
         try:
             found.append(board.uci(parse_move(board, move.uci())))
         except ValueError:
             raise ValueError(f"root move {move.uci()} is not legal in {board.fen()}") from None
     if not found:
-        raise ValueError("root_moves is empty; None stands for all moves")
+        raise ValueError("root_moves is empty; use None for all moves")
     return tuple(found)

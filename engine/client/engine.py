@@ -38,15 +38,15 @@ LOGGER: Final = logging.getLogger("secateur")
 
 #: The UCI options that cannot be configured: arguments of the searches set them, or they belong to the protocol.
 _PROTOCOL: Final = {
-    "MultiPV": "is the argument multipv of analyse and analysis",
-    "UCI_Chess960": "is the board's chess960",
+    "MultiPV": "is set by the argument multipv of analyse and analysis",
+    "UCI_Chess960": "is set by the board's chess960",
     **dict.fromkeys(("Ponder", "UCI_AnalyseMode", "UCI_ShowWDL", "Debug Log File", "UCI_EngineAbout"), "cannot be set"),
 }
 CONFIGURABLE: Final = tuple(option.name for option in OPTIONS if option.name not in _PROTOCOL)
-#: Within one process no message is delayed between the engine and the clock.
+#: Defaults that differ from UCI's. Within one process, no message is delayed between engine and clock.
 _DEFAULTS: Final = {"Move Overhead": "0"}
 
-#: Seconds of loading after which a warning explains the delay, and from one look at it to the next.
+#: Seconds of loading after which a warning explains the delay, and between further checks for another reason.
 _SILENCE: Final = 2.0
 
 #: A value of an option as `chess.engine` takes it, or a path.
@@ -64,8 +64,8 @@ class Engine:
 
     Its methods may be called from any thread. It searches one position at a time: `play` and `analyse` wait for each
     other; a running `analysis` ends when another command comes. Ctrl-C ends a search, and the engine stays usable. An
-    engine that is not closed ends with the program. The first one after an installation compiles the kernels, which
-    takes about half a minute (`secateur warmup` does it, too).
+    engine that is not closed ends with the program. The first engine after an installation compiles the kernels, which
+    takes about half a minute; `secateur warmup` compiles them ahead of time.
     """
 
     def __init__(
@@ -74,28 +74,28 @@ class Engine:
         *,
         evaluation: str | os.PathLike[str] | Callable[..., Any] | None = None,
     ) -> None:
-        """Sets `options` (see `configure`), and evaluates with your own function if you give one.
+        """Sets `options` (see `configure`), and evaluates with `evaluation` if it is given.
 
-        `evaluation` is that function (see `secateur.eval.api`), or its file, `FILE.py[:FUNCTION]`. It is for all
-        engines of this process, and must be named with the first of them. None keeps the evaluation of the process:
-        Secateur's own, or the one that the environment variable SECATEUR_EVALUATION names.
+        `evaluation` is your own function (see `secateur.eval.api`) or its file, `FILE.py[:FUNCTION]`. It applies to all
+        engines of this process and must be given with the first. None keeps the evaluation of the process: that of the
+        environment variable SECATEUR_EVALUATION if it is set, otherwise Secateur's own.
 
-        Raises EngineError for options that cannot be set, `eval.build.EvaluationError` for a function that cannot be
-        an evaluation, and RuntimeError when this process already evaluates with something else.
+        Raises EngineError for options that cannot be set, `eval.build.EvaluationError` for an unusable evaluation, and
+        RuntimeError if this process already uses another evaluation.
         """
         if evaluation is not None:
             choose_evaluation(evaluation)
         self._values = OptionValues()
         for name, text in {**_DEFAULTS, **_checked({} if options is None else options)}.items():
             self._values.set(name, text)
-        # What the equipment could not do, until it is raised as an error.
+        # The equipment's messages about problems, until they are raised as an error.
         self._problems: list[str] = []
         self._equipment = _load(self._values, self._problems.append)
         self._searcher = self._equipment.searcher
         self._runner = Runner(self._searcher, self._equipment.close)
-        # Ends the threads when nothing refers to the engine any more, and at the end of the program.
+        # Ends the threads when the engine is collected, and at the end of the program.
         self._close = weakref.finalize(self, self._runner.close)
-        # A command holds it until its answer is there. Only the holder may touch the attributes below.
+        # A command holds it until it has its answer. Only the holder may use the attributes below.
         self._turn = threading.Lock()
         self._game: object = None
         # The position that the engine ponders, and that search.
@@ -123,8 +123,8 @@ class Engine:
     def configure(self, options: Mapping[str, Value]) -> None:
         """Sets options by their UCI names, in any case; None presses a button.
 
-        Raises EngineError for an unknown option or a value out of range, before it sets any, and for an unusable value,
-        such as a missing file: that option and those after it keep their values.
+        Raises EngineError for an unknown option or a value out of range, before it sets any option, and for an unusable
+        value, such as a missing file; then that option and those after it keep their values.
         """
         texts = _checked(options)
         with self._command():
@@ -154,13 +154,13 @@ class Engine:
         ponder: bool = False,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> PlayResult:
-        """Finds a move to play; None where there is no legal one. The board's moves are the game so far.
+        """Returns the move to play; it is None if there is no legal move. The board's moves are the game so far.
 
-        A `game` unequal to that of the last search begins a new game. With `ponder`, the engine goes on searching after
-        its answer, for the position after the reply that it expects, on the clock that this limit leaves.
+        A `game` unequal to that of the last search begins a new game. With `ponder`, the engine then searches the
+        position after the expected reply, with the time that this limit leaves on the clock.
 
-        Raises ValueError for an illegal position, for a limit that sets no bound or makes no sense, and for root moves
-        that are not legal.
+        Raises TypeError or ValueError for an invalid board or limit, a limit that sets no bound, and invalid root
+        moves.
         """
         began = time.perf_counter()
         with self._command():
@@ -232,9 +232,9 @@ class Engine:
         info: Selector = INFO_ALL,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> Analysis:
-        """Begins a search and returns at once. Without a limit it lasts until it is stopped or another command comes.
+        """Begins a search and returns at once. Without a limit, it runs until it is stopped or another command comes.
 
-        Raises what `play` raises, except that the limit needs no bound.
+        Raises what `play` raises, but accepts a limit that sets no bound.
         """
         with self._command():
             position = self._set_up(board, game)
@@ -253,11 +253,11 @@ class Engine:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    # -- only while holding the turn ---------------------------------------------------------------------------
+    # -- only for the command that holds the turn ----------------------------------------------------------------------
 
     @contextmanager
     def _command(self) -> Iterator[None]:
-        """Holds the turn for one command, once no other command does. Raises EngineTerminatedError when closed."""
+        """Waits for the turn and holds it for one command. Raises EngineTerminatedError if the engine is closed."""
         while not self._turn.acquire(timeout=PATIENCE):
             pass
         try:
@@ -297,7 +297,7 @@ class Engine:
         from engine.client.infos import game_over_dict, info_dict, progress_dict
 
         if multipv is not None and multipv < 1:
-            raise ValueError(f"multipv is at least 1, not {multipv}")
+            raise ValueError(f"multipv must be at least 1 (got {multipv})")
         searcher, board, overhead = self._searcher, game.board, self._values.number("Move Overhead")
         analysis = Analysis(self._runner.stop, selector, owner)
 
@@ -322,7 +322,7 @@ class Engine:
         return analysis
 
     def _answer(self, analysis: Analysis) -> BestMove:
-        """Waits for a search and returns its answer; an interrupt of the wait ends the search."""
+        """Waits for a search and returns its answer; ends the search if the wait is interrupted."""
         try:
             return analysis.wait()
         except BaseException:
@@ -342,7 +342,7 @@ class Engine:
         self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True, level=level)
 
     def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
-        """The pondering search if it searches this position, now on our clock with its limits; else None."""
+        """Starts the clock of the pondering search and returns it if it searches this position; else returns None."""
         if self._pondered is None or game != self._game:
             return None
         expected, analysis = self._pondered
@@ -354,7 +354,7 @@ class Engine:
 
 
 def _load(values: OptionValues, problem: Callable[[str], None]) -> Equipment:
-    """Loads or compiles the kernels and sets up the engine; logs warnings when that takes long."""
+    """Loads or compiles the kernels and sets up the engine; logs warnings if that takes long."""
     threading.Thread(target=_explain, args=(done := threading.Event(),), daemon=True).start()
     try:
         # A library should not write to the stderr of the program that uses it.
@@ -369,7 +369,7 @@ def _load(values: OptionValues, problem: Callable[[str], None]) -> Equipment:
 
 
 def _explain(done: threading.Event) -> None:
-    """Logs, until `done`, why loading takes long, and then every other reason that it has."""
+    """Logs why loading takes long, each reason once, until `done` is set."""
     known = set()
     while not done.wait(_SILENCE):
         said = compiling.current() or "loading the kernels takes longer than usual"
@@ -379,9 +379,9 @@ def _explain(done: threading.Event) -> None:
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
-    """Options by declared name, with values as UCI text. Raises EngineError for an option that cannot be set."""
+    """Returns options by declared name, with values as UCI text. Raises EngineError if an option cannot be set."""
     if not isinstance(options, Mapping):
-        raise TypeError(f"options is a dictionary such as {{'Hash': 64}}, not {options!r}")
+        raise TypeError(f"expected a dictionary of options such as {{'Hash': 64}}, got {options!r}")
     values = OptionValues()
     texts: dict[str, str | None] = {}
     for name, value in options.items():
@@ -392,10 +392,10 @@ def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
         try:
             declared = values.set(name, text)
         except ValueError as error:
-            close = get_close_matches(name, CONFIGURABLE, 1, 0.5) if str(error).startswith("there is no option") else ()
-            raise EngineError(f"{error}: did you mean '{close[0]}'?" if close else str(error)) from None
+            close = get_close_matches(name, CONFIGURABLE, 1, 0.5) if str(error).startswith("unknown option") else ()
+            raise EngineError(f"{error}; did you mean '{close[0]}'?" if close else str(error)) from None
         if declared in _PROTOCOL:
-            raise EngineError(f"{declared} {_PROTOCOL[declared]}; what can be configured is {', '.join(CONFIGURABLE)}")
+            raise EngineError(f"{declared} {_PROTOCOL[declared]}; the options are {', '.join(CONFIGURABLE)}")
         texts[declared] = text
     return texts
 
@@ -408,15 +408,15 @@ def _described(option: Option) -> chess.engine.Option:
 
 
 def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) -> Limits:
-    """The limits of a search that must end by itself. Raises ValueError when they set no bound."""
+    """Returns the limits of a search that must end by itself. Raises ValueError if they set no bound."""
     limits = limits_of(limit, game.board.turn, search_moves_of(game.board, root_moves))
     if limits.is_unbounded():
-        raise ValueError(f"{limit!r} sets no bound: it takes a time, clock, depth, number of nodes or mate")
+        raise ValueError(f"{limit!r} sets no bound; give a time, clock, depth, number of nodes or mate")
     return limits
 
 
 def _clock_after(limit: Limit, turn: chess.Color, began: float) -> Limit:
-    """The limit for the next move of `turn`, which began this one at `began`; the reply takes no time."""
+    """Returns the limit for the next move of `turn`, which began this one at `began`, as if the reply took no time."""
     used = time.perf_counter() - began
     white, black = limit.white_clock, limit.black_clock
     if white is not None:

@@ -11,7 +11,7 @@ from search.kernels.score import EXACT, LOWER
 
 
 def info_dict(info: Info, board: chess.Board) -> InfoDict:
-    """The result of a finished iteration or a failed window in the position of `board`."""
+    """Converts the report of a finished iteration or a failed window, for the position of `board`."""
     mate = info.mate
     found: InfoDict = {
         "depth": info.depth,
@@ -33,7 +33,7 @@ def info_dict(info: Info, board: chess.Board) -> InfoDict:
 
 
 def progress_dict(progress: Progress) -> InfoDict:
-    """The current root move of a long search."""
+    """Converts the report of the current root move of a long search."""
     return {
         "depth": progress.depth,
         "currmove": progress.move,
@@ -47,7 +47,7 @@ def progress_dict(progress: Progress) -> InfoDict:
 
 
 def game_over_dict(board: chess.Board) -> InfoDict:
-    """The result for a position without legal moves: checkmate or stalemate."""
+    """Returns the result for a position without legal moves: checkmate or stalemate."""
     score, wdl = (Mate(0), Wdl(0, 0, 1000)) if board.is_check() else (Cp(0), Wdl(0, 1000, 0))
     return {
         "depth": 0,

@@ -1,4 +1,4 @@
-"""The thread on which an engine searches, so that a waiting caller can be interrupted, and can stop the search."""
+"""The thread on which an engine searches, so that a waiting caller can be interrupted and can stop the search."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from engine.client.analysis import Analysis
 if TYPE_CHECKING:
     from search.searcher import Searcher
 
-#: Searches, reports to the analysis, and returns the move.
+#: A function that searches, reports to the analysis, and returns the move.
 Search = Callable[[], BestMove]
 
 
 class Runner:
-    """Runs one search after the other. It holds no reference to the engine, so an unused engine can be collected."""
+    """A thread that runs searches in turn. It has no reference to the engine, so an unused engine can be collected."""
 
     def __init__(self, searcher: Searcher, close: Callable[[], None]) -> None:
         """Starts the thread; calls `close` when the last search has ended."""
@@ -27,14 +27,14 @@ class Runner:
         self._close = close
         self._searches: SimpleQueue[tuple[Analysis, Search] | None] = SimpleQueue()
         self._lock = threading.Lock()
-        # Under the lock: the search that runs or is about to run.
+        # Protected by the lock: the search that runs or is about to run.
         self._current: Analysis | None = None
         self._is_closed = False
         self._thread = threading.Thread(target=self._live, name="secateur", daemon=True)
         self._thread.start()
 
     def begin(self, analysis: Analysis, search: Search) -> None:
-        """Begins a search; the one before must be over. Raises EngineTerminatedError when closed."""
+        """Begins a search; the previous one must be over. Raises EngineTerminatedError if closed."""
         with self._lock:
             if self._is_closed:
                 raise EngineTerminatedError("the engine was closed")
@@ -43,7 +43,7 @@ class Runner:
             self._current = analysis
 
     def stop(self, analysis: Analysis) -> None:
-        """Ends that search soon, if it is the current one."""
+        """Ends the search of `analysis` soon if it is the current one."""
         with self._lock:
             if self._current is analysis:
                 self._searcher.stop()

@@ -1,4 +1,4 @@
-"""The part of the session that imports python-chess, NumPy or Numba; the loader imports it."""
+"""The part of the session that needs python-chess, NumPy and Numba; the loader imports it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from search.timing import budget_for
 
 
 def rehearse() -> None:
-    """Searches and reports once: the first time takes ten milliseconds longer, and a game's clock must not pay that."""
+    """Searches and reports before any game, because the first time takes ten milliseconds longer."""
     searcher = Searcher(1)
     game = Game()
     for _ in range(2):
@@ -41,7 +41,7 @@ def rehearse() -> None:
 
 
 def remarks() -> list[str]:
-    """Unexpected things about the source of the kernels, one line each."""
+    """Returns remarks about the source of the kernels, one line each; empty if all is as expected."""
     if library.is_any_built() or os.environ.get(library.KERNELS_VARIABLE):
         return jit.remarks()
     problem = jit.cache_problem()
@@ -49,7 +49,7 @@ def remarks() -> list[str]:
 
 
 def compiler_report() -> str:
-    """The answer to `compiler`: what compiles and runs the engine, and which processor features it uses."""
+    """Returns the answer to `compiler`: what compiles and runs the engine, and which processor features it uses."""
     vectors = {0: "none", 256: "AVX2", 512: "AVX-512"}[jit.VECTOR_BITS]
     return (
         f"{jit.compiler_report()}\n"
@@ -60,7 +60,7 @@ def compiler_report() -> str:
 
 
 def search_limits(command: GoCommand, board: chess.Board, complain: Callable[[str], None]) -> Limits:
-    """The limits of a `go` on `board`; `complain` gets a message about each search move that is not legal there."""
+    """Returns the limits of a `go` on `board`; calls `complain` with a message about each illegal search move."""
     limits = command.limits(board.turn)
     if limits.search_moves is None:
         return limits
@@ -74,14 +74,14 @@ def search_limits(command: GoCommand, board: chess.Board, complain: Callable[[st
 
 
 class SearchTask(Task):
-    """A `go`: always answers `bestmove`."""
+    """The task for `go`. It always answers `bestmove`."""
 
     is_tool = False
 
     def __init__(
         self, equipment: Equipment, options: OptionValues, output: Output, limits: Limits, received: float, debug: bool
     ) -> None:
-        """The clock has run since `received`. With `debug` the task reports more."""
+        """Prepares a search whose clock has run since `received`; with `debug` it reports more."""
         super().__init__(output)
         self._equipment = equipment
         self._options = options
@@ -105,16 +105,16 @@ class SearchTask(Task):
                 self._release.set()
 
     def run(self) -> None:
-        """Searches unless the book has a move; waits for `stop` or `ponderhit` where the protocol requires it."""
+        """Searches unless the book has a move; waits for `stop` or `ponderhit` if the protocol requires it."""
         board, limits = self._game.board, self._limits
-        # The answer when the search fails.
+        # The answer if the search fails.
         candidates = limits.search_moves or (board.uci(move) for move in board.legal_moves)
         answer = next(iter(candidates), "0000")
         try:
             answer = self._book_answer() or self._search() or answer
         finally:
             if limits.infinite or limits.ponder:
-                # The protocol requires silence until `stop` or `ponderhit`, even when nothing is left to search.
+                # The protocol requires silence until `stop` or `ponderhit`, even if nothing is left to search.
                 self._release.wait()
             self._answer(f"bestmove {answer}")
 
@@ -127,7 +127,7 @@ class SearchTask(Task):
         return board.uci(found.move)
 
     def _search(self) -> str | None:
-        """Searches and reports; returns the answer, None when there is no legal move."""
+        """Searches and reports; returns the answer, or None if there is no legal move."""
         options, output, board, limits = self._options, self._output, self._game.board, self._limits
         overhead, ponders = options.number("Move Overhead"), options.flag("Ponder")
         show_wdl = options.flag("UCI_ShowWDL")
@@ -135,7 +135,7 @@ class SearchTask(Task):
         if self._debug:
             output.info(_plan(limits, overhead, ponders))
             if level is not None:
-                output.info(f"debug: plays as one {level.describe()}")
+                output.info(f"debug: plays at a level {level.describe()}")
         result = self._equipment.searcher.search(
             self._game,
             limits,
@@ -161,7 +161,7 @@ class SearchTask(Task):
 
 
 def _plan(limits: Limits, overhead: int, ponders: bool) -> str:
-    """The line of `debug on` about a new search: its planned time."""
+    """Returns the line of `debug on` that says how much time a new search may take."""
     budget = budget_for(limits, overhead, ponders=ponders)
     if budget.hard == math.inf:
         return "debug: no time limit"
@@ -170,12 +170,12 @@ def _plan(limits: Limits, overhead: int, ponders: bool) -> str:
 
 
 class PerftTask(Task):
-    """A `go perft`: writes the count of each move on its own line, and the total."""
+    """The task for `go perft`. It writes the count of each move on its own line, and the total."""
 
     name = "perft"
 
     def __init__(self, equipment: Equipment, output: Output, depth: int) -> None:
-        """Raises ValueError for a depth out of range."""
+        """Prepares the count. Raises ValueError if `depth` is out of range."""
         super().__init__(output)
         self._board = equipment.positions.game.board
         self._counter = Counter(self._board, depth)
@@ -187,7 +187,7 @@ class PerftTask(Task):
         self._counter.stop()
 
     def run(self) -> None:
-        """Counts and answers."""
+        """Counts and writes the answer."""
         counts = None if self._is_stopped else self._counter.run()
         if counts is None:
             self._answer("info string perft was stopped")
@@ -197,7 +197,7 @@ class PerftTask(Task):
 
 
 class EvaluationTask(Task):
-    """An `eval`. Its kernels may have to compile first; the session handles other commands meanwhile."""
+    """The task for `eval`. Its kernels may have to compile first; meanwhile the session handles other commands."""
 
     name = "eval"
 
@@ -206,23 +206,23 @@ class EvaluationTask(Task):
         self._board, self._network = equipment.positions.game.board, equipment.searcher.network
 
     def stop(self) -> None:
-        """Does nothing: only compiling takes time, and the next `eval` would wait for it, too."""
+        """Does nothing: only compiling takes time, and the next `eval` would have to wait for it, too."""
 
     def run(self) -> None:
-        """Evaluates and answers."""
+        """Evaluates and writes the answer."""
         self._answer(evaluation_report(self._board, self._network))
 
 
 class BenchTask(Task):
-    """A `bench`. It has its own searcher, so the game keeps its TT and histories."""
+    """The task for `bench`. It has its own searcher, so the game keeps its TT and histories."""
 
     name = "bench"
 
     def __init__(self, equipment: Equipment, output: Output, depth: str = str(DEFAULT_DEPTH)) -> None:
-        """Raises ValueError for a depth out of range."""
+        """Prepares the benchmark. Raises ValueError if `depth` is out of range."""
         super().__init__(output)
         if not depth.isdecimal() or not 1 <= int(depth) < MAX_PLY:
-            raise ValueError(f"bench takes a depth of 1 to {MAX_PLY - 1}, not {quoted(depth)}")
+            raise ValueError(f"bench: the depth must be 1 to {MAX_PLY - 1} (got {quoted(depth)})")
         self._depth = int(depth)
         self._searcher = Searcher(network=equipment.searcher.network)
         equipment.tune(self._searcher)
@@ -234,7 +234,7 @@ class BenchTask(Task):
         self._searcher.stop()
 
     def run(self) -> None:
-        """Searches all positions and answers."""
+        """Searches all positions and writes the answer."""
         try:
             result = run_benchmark(
                 self._depth,

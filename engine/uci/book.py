@@ -12,7 +12,7 @@ import chess.polyglot
 
 from engine.files import open_regular, shown
 
-#: About how many keys of a file are compared to check that they are sorted, as those of a book are.
+#: The approximate number of keys that are compared to check that a book is sorted.
 _SAMPLES: Final = 1000
 
 
@@ -25,28 +25,28 @@ class BookMove:
     total: int
 
     def describe(self, board: chess.Board) -> str:
-        """A message about the move, in the notation of `board`, on which it is played."""
+        """Describes the move in the notation of `board`, on which it is played."""
         return f"book move {board.uci(self.move)}, weight {self.weight} of {self.total}"
 
 
 class Book:
-    """An open book; the user closes it."""
+    """An open Polyglot book. The caller must close it."""
 
     def __init__(self, file: Path) -> None:
-        """Opens a book. Raises ValueError, in one line that names the file, for an unreadable file or no book."""
+        """Opens a book. Raises ValueError, in one line that names the file, if it cannot be read or is not a book."""
         try:
             # The check comes first, because python-chess would wait for a pipe and map a device.
             open_regular(file).close()
             self._reader = chess.polyglot.open_reader(file)
         except OSError as error:
-            why = error.strerror or "its size is no multiple of 16 bytes, so it is no Polyglot book"
+            why = error.strerror or "not a Polyglot book: the size is not a multiple of 16 bytes"
             raise ValueError(f"{shown(file)}: {why}") from None
         if not len(self._reader):
             self.close()
-            raise ValueError(f"{shown(file)}: is empty")
+            raise ValueError(f"{shown(file)}: not a Polyglot book: the file is empty")
         if not self._is_sorted():
             self.close()
-            raise ValueError(f"{shown(file)}: its positions are in no order, so it is no Polyglot book")
+            raise ValueError(f"{shown(file)}: not a Polyglot book: the positions are not sorted")
 
     def _is_sorted(self) -> bool:
         count = len(self._reader)
@@ -61,10 +61,10 @@ class Book:
         self._reader.close()
 
     def choose(self, board: chess.Board, best: bool, rng: random.Random) -> BookMove | None:
-        """A legal move of the book for this position with its game, or None.
+        """Returns a legal book move for the position of `board`, or None.
 
         With `best` it has the greatest weight; otherwise it is random, with probabilities in proportion to the weights.
-        Moves of weight 0 and moves that repeat a position for the third time are never played.
+        Its weight is never 0, and it never repeats a position of the game for the third time.
         """
         entries = [entry for entry in self._reader.find_all(board) if not _repeats(board, entry.move)]
         if not entries:

@@ -19,10 +19,10 @@ from search.tablebase import Tables, open_tables
 
 
 class Equipment:
-    """The searcher and the position, set up by the options; reports what is unavailable and continues without it."""
+    """The searcher and the game, set up by the options. It reports what is unavailable and continues without it."""
 
     def __init__(self, options: OptionValues, info: Callable[[str], None], problem: Callable[[str], None]) -> None:
-        """`info` gets a message about what was done, `problem` one about what could not be done."""
+        """Sets up everything. Calls `info` with messages about what was loaded, and `problem` about what was not."""
         self._options = options
         self._info = info
         self._problem = problem
@@ -32,7 +32,7 @@ class Equipment:
         self._tables: Tables | None = None
         self._book: Book | None = None
         self._rng = random.Random()
-        #: A searcher with the TT and threads that the options ask for, or as close to them as memory allows.
+        #: The searcher, with the TT and threads that the options request, or as many as memory allows.
         self.searcher = self._new_searcher(options.number("Hash"))
         with suppress(RuntimeError):  # a search works without them
             self.searcher.reserve_threads()
@@ -46,14 +46,14 @@ class Equipment:
         self._apply_book()
 
     def _new_searcher(self, mebibytes: int) -> Searcher:
-        """A searcher with a TT of `mebibytes` MiB, or a smaller one. Raises MemoryError if even 1 MiB does not fit."""
+        """Returns a searcher with a TT of `mebibytes` MiB or less. Raises MemoryError if even 1 MiB does not fit."""
         try:
             return Searcher(mebibytes)
         except MemoryError:
             smaller = DEFAULT_HASH if mebibytes > DEFAULT_HASH else 1
             if mebibytes <= smaller:
                 raise
-        self._problem(f"not enough memory for Hash {mebibytes}: {smaller} is used")
+        self._problem(f"not enough memory for Hash {mebibytes}: using {smaller}")
         return self._new_searcher(smaller)
 
     def apply(self, name: str) -> None:
@@ -83,7 +83,7 @@ class Equipment:
             searcher.set_tunable(name, value)
 
     def close(self) -> None:
-        """Ends the searcher's threads and closes the files. Nothing may search."""
+        """Ends the searcher's threads and closes the files. No search may be running."""
         self.searcher.close()
         for file in (self._tables, self._book):
             if file is not None:
@@ -95,18 +95,18 @@ class Equipment:
         try:
             self.searcher.resize(mebibytes)
         except MemoryError:
-            self._problem(f"not enough memory for Hash {mebibytes}: the old table is kept")
+            self._problem(f"not enough memory for Hash {mebibytes}: keeping the old table")
 
     def _set_threads(self) -> None:
         threads = self._options.number("Threads")
         try:
             self.searcher.resize_threads(threads)
         except (MemoryError, RuntimeError) as error:
-            reason = "memory" if isinstance(error, MemoryError) else "threads to be had"
-            self._problem(f"not enough {reason} for Threads {threads}: {self.searcher.threads} used")
+            reason = "memory" if isinstance(error, MemoryError) else "system threads"
+            self._problem(f"not enough {reason} for Threads {threads}: using {self.searcher.threads}")
 
     def level(self, limits: Limits) -> Level | None:
-        """The level to play at; None is full strength, which analysis always gets."""
+        """Returns the level to play at. None means full strength, which analysis always gets."""
         options = self._options
         if limits.infinite or limits.mate is not None or options.flag("UCI_AnalyseMode"):
             return None
@@ -116,7 +116,7 @@ class Equipment:
     # -- files -------------------------------------------------------------------------------------------------
 
     def _read_network(self, file: str) -> None:
-        """Reads a network; "" is the engine's own. Reports an unusable file and keeps the current network."""
+        """Reads a network; "" means the engine's own. Reports an unusable file and keeps the current network."""
         custom = chosen_evaluation()
         if file and custom is not None:
             self._problem(f"network {quoted(file)} not used: the custom evaluation {custom.name} replaces it")
@@ -170,7 +170,7 @@ class Equipment:
         self._info(f"book {quoted(file)}: {len(self._book)} moves")
 
     def book_move(self, game: Game, limits: Limits) -> BookMove | None:
-        """The book's move for a game that is played; None outside the book and for analysis."""
+        """Returns a book move for the game, or None if the book has no move or the search is analysis."""
         options = self._options
         is_analysis = limits.is_analysis() or options.flag("UCI_AnalyseMode") or options.number("MultiPV") > 1
         if self._book is None or is_analysis:

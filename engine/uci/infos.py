@@ -1,4 +1,4 @@
-"""Makes UCI's `info` lines from the reports of the search."""
+"""Formats the reports of the search as UCI's `info` lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BOUNDS: Final = {EXACT: "", LOWER: " lowerbound", UPPER: " upperbound"}
 
 
 def info_line(info: Info, board: chess.Board, show_wdl: bool = False) -> str:
-    """The line for a finished iteration or a failed window; with `show_wdl` it has win, draw and loss chances."""
+    """Formats a finished iteration or a failed window; `show_wdl` adds the chances to win, draw and lose."""
     mate = info.mate
     score = f"cp {info.score}" if mate is None else f"mate {mate}"
     wdl = " wdl {} {} {}".format(*chances(info, board)) if show_wdl else ""
@@ -28,7 +28,7 @@ def info_line(info: Info, board: chess.Board, show_wdl: bool = False) -> str:
 
 
 def progress_line(progress: Progress) -> str:
-    """The line for the current root move of a long search."""
+    """Formats the current root move of a long search."""
     return (
         f"info depth {progress.depth} currmove {progress.move.uci()} currmovenumber {progress.number} "
         f"nodes {progress.nodes} nps {progress.nodes_per_second} hashfull {progress.hashfull} "
@@ -37,7 +37,7 @@ def progress_line(progress: Progress) -> str:
 
 
 def chances(info: Info, board: chess.Board) -> Outcome:
-    """Win, draw and loss chances of the side to move, in permille: from tablebases, or else fitted to the score."""
+    """Returns the side to move's chances to win, draw and lose, in permille, from tablebases or fitted to the score."""
     if not info.is_known:
         return outcome(info.score, material(board))
     if abs(info.score) < TABLE_BOUND:

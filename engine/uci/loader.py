@@ -8,15 +8,15 @@ import threading
 import time
 from typing import Any, Final
 
-#: Least memory in bytes that loading the kernels takes. LLVM ends the process when it gets no memory.
+#: The least memory, in bytes, that loading the kernels needs. LLVM ends the process if it gets no memory.
 HEADROOM: Final = 32 << 20
 
 
 class Loader:
-    """Loads the engine in its own thread, so that the session can quit at any moment."""
+    """A loader of the engine. It has its own thread, so that the session can quit at any moment."""
 
     def __init__(self) -> None:
-        #: Set when loading has ended; then either `backend` or `error` is there.
+        #: Set when loading has ended; then either `backend` or `error` is set, too.
         self.done = threading.Event()
         self.error: BaseException | None = None
         self.backend: Any = None
@@ -29,7 +29,7 @@ class Loader:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begins loading; later calls do nothing. If the system gives no thread, loading has failed."""
+        """Begins loading; later calls do nothing. If no thread can be started, loading has failed."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._load, name="loader", daemon=True)
             try:
@@ -48,12 +48,12 @@ class Loader:
             try:
                 mmap.mmap(-1, HEADROOM).close()
             except OSError:
-                raise MemoryError(f"there are no {HEADROOM >> 20} MiB for the kernels") from None
+                raise MemoryError(f"the kernels need {HEADROOM >> 20} MiB") from None
             self.compiled = load_kernels(on_step=self._on_step)
             self.seconds = time.perf_counter() - self.began
             self.step = "rehearsing"
             backend.rehearse()
-            # The libraries' objects stay: the garbage collector must not spend 50 ms on them during a move.
+            # The libraries' objects are permanent: the garbage collector must not spend 50 ms on them during a move.
             gc.freeze()
             self.backend = backend
         except BaseException as error:

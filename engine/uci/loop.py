@@ -15,7 +15,7 @@ from engine.uci.options import OPTIONS, TUNING_OPTIONS, Option
 from engine.uci.output import Output
 from engine.uci.session import Event, Line, Session
 
-#: Seconds that the session has to end after `quit`. Then the process ends anyway.
+#: Seconds that the session gets to end after `quit`. Then the process ends anyway.
 QUIT_LIMIT: Final = 1.9
 
 
@@ -42,9 +42,9 @@ def converse(
     options: tuple[Option, ...] = OPTIONS,
     on_quit: Callable[[threading.Event], None] = lambda over: None,
 ) -> None:
-    """Runs a session on the lines of `source` until their end, or `quit`, when the reader thread calls `on_quit`.
+    """Runs a session on the lines of `source` until they end or `quit` comes.
 
-    The event that `on_quit` takes is set when the session has ended.
+    After `quit`, the reader thread calls `on_quit` with an event that is set when the session has ended.
     """
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     session = Session(output, events, version, options)
@@ -59,7 +59,7 @@ def converse(
 
 
 def _end_in_time(over: threading.Event) -> None:
-    """Ends the process after `quit`, even while other threads work."""
+    """Ends the process within QUIT_LIMIT seconds, even if other threads are still working."""
     over.wait(QUIT_LIMIT)
     os._exit(0)
 
@@ -68,7 +68,7 @@ def run(version: str, tuning: bool = False) -> int:
     """Speaks UCI on stdin and stdout until `quit` or the end of input; `tuning` adds the tuning build's options."""
     if sys.stdin is None or sys.stdout is None:
         return 1
-    # The engine does not use NumPy's linear algebra. Its threads would take memory, and complain where there is none.
+    # The engine does not use NumPy's linear algebra. Its threads would take memory, and complain if there is none.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     output = Output(sys.stdout.buffer)
     # Only UCI may reach stdout: what a library prints goes to stderr.

@@ -19,7 +19,7 @@ Value = int | bool | str
 
 @dataclass(frozen=True)
 class Option:
-    """One declared option: `kind` is spin, check, button or string; `low` and `high` bound a spin."""
+    """A declared option: `kind` is spin, check, button or string; `low` and `high` bound a spin."""
 
     name: str
     kind: str
@@ -28,7 +28,7 @@ class Option:
     high: int = 0
 
     def declaration(self) -> str:
-        """The `option` line that answers `uci`."""
+        """Returns the `option` line for the answer to `uci`."""
         if self.kind == "button":
             return f"option name {self.name} type button"
         default = str(self.default).lower() if self.kind == "check" else self.default
@@ -36,33 +36,33 @@ class Option:
         return f"option name {self.name} type {self.kind} default {default}{bounds}"
 
     def parse(self, text: str | None) -> Value | None:
-        """The value that `text` stands for. Raises a ValueError that names the mistake and the allowed values."""
+        """Returns the value of `text`. Raises a ValueError that names the mistake and the allowed values."""
         if self.kind == "button":
             return None
         if text is None:
             raise ValueError(f"option {self.name} needs a value")
         if self.kind == "check":
             if text.lower() not in ("true", "false"):
-                raise ValueError(f"option {self.name} takes true or false, not {quoted(text)}")
+                raise ValueError(f"option {self.name} must be true or false (got {quoted(text)})")
             return text.lower() == "true"
         if self.kind == "spin":
             try:
                 number = int(text)
             except ValueError:
-                raise ValueError(f"option {self.name} takes a whole number, not {quoted(text)}") from None
+                raise ValueError(f"option {self.name} must be a whole number (got {quoted(text)})") from None
             if not self.low <= number <= self.high:
-                raise ValueError(f"option {self.name} takes {self.low} to {self.high}, not {quoted(text)}")
+                raise ValueError(f"option {self.name} must be {self.low} to {self.high} (got {quoted(text)})")
             return number
         return text
 
 
 def memory_mebibytes() -> int:
-    """Memory in MiB that this process may use: the machine's, its container's or its own limit; 4096 if unknown."""
+    """Returns the memory in MiB that the machine and the limits on this process allow; 4096 if unknown."""
     limits = []
     with suppress(AttributeError, OSError, ValueError):
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with suppress(OSError, ValueError):  # "max" is no limit
+        with suppress(OSError, ValueError):  # "max" means no limit
             limits.append(int(Path(file).read_text(encoding="ascii")))
     with suppress(ImportError):
         import resource
@@ -74,12 +74,12 @@ def memory_mebibytes() -> int:
 
 
 def most_hash() -> int:
-    """The largest TT in MiB, at least DEFAULT_HASH. With a larger one the system may end the engine in a game."""
+    """Returns the largest TT in MiB, at least DEFAULT_HASH. With a larger one the system might kill the engine."""
     return max(DEFAULT_HASH, memory_mebibytes() * 3 // 4)
 
 
 def cores() -> int:
-    """Processors of this machine; 1 if unknown."""
+    """Returns the number of processors of this machine; 1 if unknown."""
     return os.cpu_count() or 1
 
 
@@ -87,7 +87,7 @@ def cores() -> int:
 #: configuration for a larger machine. Threads beyond the cores gain nothing and notice a stop later.
 THREADS_ANYWHERE: Final = 8
 
-#: Most lines of `MultiPV`: no position has more legal moves.
+#: The largest `MultiPV`: no position has more legal moves.
 MOST_MOVES: Final = 256
 
 #: Text about the engine that a GUI may show; setting the option changes nothing.
@@ -126,7 +126,7 @@ TUNABLE_OPTIONS: Final = tuple(
     Option(tunable.name, "spin", tunable.default, tunable.low, tunable.high) for tunable in TUNABLES
 )
 
-#: Option that lists techniques of the search to switch off, separated by spaces or commas; it overrides their tunables.
+#: The option that lists techniques to switch off, separated by spaces or commas. It overrides their tunables.
 WITHOUT: Final = "Without"
 
 #: The additional options of a tuning build.
@@ -134,7 +134,7 @@ TUNING_OPTIONS: Final = (*TUNABLE_OPTIONS, Option(WITHOUT, "string", EMPTY))
 
 
 def techniques_in(text: str) -> tuple[Technique, ...]:
-    """The techniques that a value of `Without` names. Raises a ValueError that names an unknown one."""
+    """Returns the techniques that a value of `Without` names. Raises a ValueError that names an unknown one."""
     return named(() if text == EMPTY else text.replace(",", " ").split())
 
 
@@ -147,10 +147,10 @@ class OptionValues:
         self._values: dict[str, Value | None] = {option.name: option.default for option in options}
 
     def set(self, name: str, text: str | None) -> str:
-        """Sets an option by its name in any case; returns the declared name. Raises ValueError and changes nothing."""
+        """Sets an option by name, in any case; returns its declared name. If it raises ValueError, nothing changes."""
         option = self._options.get(" ".join(name.lower().split()))
         if option is None:
-            raise ValueError(f"there is no option {quoted(name)}" if name else "setoption needs 'name'")
+            raise ValueError(f"unknown option {quoted(name)}" if name else "setoption needs 'name'")
         value = option.parse(text)
         if option.name == WITHOUT:
             techniques_in(str(value))
@@ -158,29 +158,29 @@ class OptionValues:
         return option.name
 
     def written(self, name: str) -> str | None:
-        """The value as `set` takes it; None for a button."""
+        """Returns the value as `set` takes it; None for a button."""
         value = self._values[name]
         return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
 
     def number(self, name: str) -> int:
-        """Value of a spin option."""
+        """Returns the value of a spin option."""
         value = self._values[name]
         assert isinstance(value, int)
         return value
 
     def tunables(self) -> dict[str, int]:
-        """The tunable numbers by name, as set and as overridden by `Without`; empty unless this is a tuning build."""
+        """Returns the tunable numbers by name, with the overrides of `Without`; empty unless this is a tuning build."""
         if WITHOUT not in self._values:
             return {}
         numbers = {option.name: self.number(option.name) for option in TUNABLE_OPTIONS}
         return numbers | switched_off(techniques_in(str(self._values[WITHOUT])))
 
     def text(self, name: str) -> str:
-        """Value of a string option; empty where UCI says `<empty>`."""
+        """Returns the value of a string option; "" if it is `<empty>`."""
         value = self._values[name]
         assert isinstance(value, str)
         return "" if value == EMPTY else value
 
     def flag(self, name: str) -> bool:
-        """Value of a check option."""
+        """Returns the value of a check option."""
         return bool(self._values[name])

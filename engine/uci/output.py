@@ -19,7 +19,7 @@ _LOG_LINE: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (<<|>>) ")
 
 
 class Output:
-    """Writes whole lines to stdout from any thread, and to a log; ends the process when nobody reads stdout."""
+    """A thread-safe writer of whole lines to stdout and a log. It ends the process if stdout has been closed."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -30,7 +30,7 @@ class Output:
         self._last_line = time.monotonic()
 
     def silence(self) -> float:
-        """Seconds since the last line."""
+        """Returns the seconds since the last line."""
         return time.monotonic() - self._last_line
 
     def line(self, text: str) -> None:
@@ -43,7 +43,7 @@ class Output:
                 self._stream.write(data)
                 self._stream.flush()
             except (BrokenPipeError, ValueError, OSError):
-                # The GUI is gone, and an orphaned engine must not go on searching.
+                # The GUI is gone, and an orphaned engine must not continue to search.
                 os._exit(1)
 
     def info(self, message: str) -> None:
@@ -51,11 +51,11 @@ class Output:
         self.line("info string " + " ".join(message.split()))
 
     def heard(self, text: str) -> None:
-        """Logs a line that the GUI has sent."""
+        """Logs a line from the GUI."""
         self._note(">>", text)
 
     def log_to(self, path: str) -> None:
-        """Appends all further lines to a log; `""` ends it. Raises OSError or ValueError and changes nothing."""
+        """Appends all further lines to a log; `""` ends it. If it raises OSError or ValueError, nothing changes."""
         log = _open_log(path) if path else None
         with self._log_lock:
             self._end_log()
@@ -87,7 +87,7 @@ def _open_log(path: str) -> IO[str]:
         log.seek(0)
         head = log.readline(64)
         if head and not _LOG_LINE.match(head):
-            raise FileExistsError(errno.EEXIST, "is there already and is no log; it is left as it is", path)
+            raise FileExistsError(errno.EEXIST, "already exists and is not a log; it was not changed", path)
         log.seek(max(0, log.seek(0, os.SEEK_END) - 1))
         is_cut = log.read(1) not in ("", "\n")  # by a full disk or a crash
         log.seek(0, os.SEEK_END)
@@ -100,7 +100,7 @@ def _open_log(path: str) -> IO[str]:
 
 
 def reader_is_gone() -> bool:
-    """Whether stdout is a pipe whose other end is closed, as when a GUI died; False if unknown."""
+    """Returns whether stdout is a pipe whose other end is closed, as after a GUI died; False if unknown."""
     try:
         import select
 

@@ -16,13 +16,13 @@ _FLAGS: Final = ("infinite", "ponder")
 #: The form of a move in UCI notation, such as e2e4 or e7e8q.
 _MOVE: Final = re.compile("([a-h][1-8]){2}.?")
 
-#: Larger numbers are cut to this: no clock, depth or node count needs more.
+#: Larger numbers are capped at this: no clock, depth or node count needs more.
 _LARGEST: Final = 1 << 53
 
 
 @dataclass(frozen=True)
 class PositionCommand:
-    """`position`: the FEN text (None for the start position) and the moves after it, in UCI notation."""
+    """A `position` command: the FEN (None for the start position) and the moves after it, in UCI notation."""
 
     fen: str | None
     moves: tuple[str, ...]
@@ -30,17 +30,17 @@ class PositionCommand:
 
 @dataclass(frozen=True)
 class GoCommand:
-    """`go`: its numbers by name, its flags, and the moves to search (None: all)."""
+    """A `go` command: its numbers by name, its flags, and the moves to search (None for all)."""
 
     numbers: dict[str, int]
     flags: frozenset[str]
     search_moves: tuple[str, ...] | None
 
     def limits(self, white_to_move: bool) -> Limits:
-        """The search limits for the side to move."""
+        """Returns the search limits for the side to move."""
         number = self.numbers.get
         ours, theirs = ("w", "b") if white_to_move else ("b", "w")
-        # If a GUI sends only one clock, it means that one for either side.
+        # If a GUI sends only one clock, it applies to both sides.
         time_left = number(f"{ours}time", number(f"{theirs}time"))
         clock = None
         if time_left is not None:
@@ -63,23 +63,23 @@ class GoCommand:
 def parse_position(words: list[str]) -> PositionCommand:
     """Parses the words after `position`. Raises a ValueError that says what is missing or wrong."""
     if not words:
-        raise ValueError("position needs 'startpos' or 'fen'")
+        raise ValueError("position: expected 'startpos' or 'fen'")
     kind, *rest = words
     moves_at = rest.index("moves") if "moves" in rest else len(rest)
     before, moves = rest[:moves_at], tuple(rest[moves_at + 1 :])
     if kind == "startpos":
         if before:
-            raise ValueError(f"position startpos: 'moves' expected, not {quoted(before[0])}")
+            raise ValueError(f"position startpos: expected 'moves', got {quoted(before[0])}")
         return PositionCommand(None, moves)
     if kind == "fen":
         if not before:
             raise ValueError("position fen: the FEN is missing")
         return PositionCommand(" ".join(before), moves)
-    raise ValueError(f"position takes 'startpos' or 'fen', not {quoted(kind)}")
+    raise ValueError(f"position: expected 'startpos' or 'fen', got {quoted(kind)}")
 
 
 def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
-    """Parses the words after `go`; the second value has complaints about wrong or ignored parts."""
+    """Parses the words after `go`; the second value lists complaints about wrong or ignored parts."""
     numbers: dict[str, int] = {}
     flags: set[str] = set()
     search_moves: list[str] | None = None
@@ -107,13 +107,13 @@ def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
             try:
                 numbers[word] = max(min(int(text), _LARGEST), -_LARGEST)
             except ValueError:
-                complaints.append(f"go {word}: a whole number expected, not {quoted(text)}")
+                complaints.append(f"go {word}: expected a whole number, got {quoted(text)}")
             else:
-                # Clocks are not in this list, because those of GUIs do run below zero.
+                # Clocks are not in this list, because some GUIs send negative ones.
                 if word in ("depth", "nodes", "mate", "movetime") and numbers[word] < 1:
-                    complaints.append(f"go {word}: {numbers[word]} is less than 1, 1 is used")
+                    complaints.append(f"go {word}: {numbers[word]} is less than 1; using 1")
         else:
-            complaints.append(f"go: {quoted(word)} is not known")
+            complaints.append(f"go: unknown parameter {quoted(word)}")
     return GoCommand(numbers, frozenset(flags), None if search_moves is None else tuple(search_moves)), complaints
 
 

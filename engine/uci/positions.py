@@ -15,10 +15,10 @@ _SPOKEN_CASTLING: Final = ("O-O", "O-O-O", "0-0", "0-0-0")
 
 
 def parse_move(board: chess.Board, text: str) -> chess.Move:
-    """Parses a legal move in UCI notation. Raises ValueError for any other text, also for the null move.
+    """Parses a legal move in UCI notation. Raises ValueError for any other text, including the null move.
 
-    In either mode, castling may be king takes rook (Chess960's notation), the king's move to its final square, or O-O,
-    if that is unambiguous. A king's step to a neighbouring square is a plain king move.
+    In standard chess and Chess960, castling may be king takes rook, the king's move to its final square, or O-O, if
+    that is unambiguous. A king's step to a neighbouring square is a plain king move.
     """
     if text in _SPOKEN_CASTLING:
         return board.parse_san(text)
@@ -53,7 +53,7 @@ class PositionKeeper:
         self._moves: tuple[str, ...] = ()
 
     def set(self, command: PositionCommand, chess960: bool) -> str | None:
-        """Sets the position; returns a remark about what it ignored. Raises ValueError and then keeps the last one."""
+        """Sets the position; returns a remark about ignored parts. If it raises ValueError, nothing changes."""
         start = (command.fen or chess.STARTING_FEN, chess960)
         known = len(self._moves)
         if start == self._start and command.moves[:known] == self._moves:
@@ -63,7 +63,7 @@ class PositionKeeper:
         try:
             board = chess.Board(start[0], chess960=chess960)
         except ValueError as error:
-            # Python-chess's message ends with the FEN, which may be long.
+            # The message of python-chess ends with the FEN, which may be long.
             raise ValueError(f"bad FEN {quoted(start[0])}: {str(error).partition(': ')[0]}") from None
         try:
             game = Game(board)
@@ -80,7 +80,7 @@ class PositionKeeper:
         self.game, self._start, self._moves = Game(board), (board.fen(shredder=True), board.chess960), ()
 
     def report(self) -> str:
-        """The answer to `d`: a diagram, the FEN, the key, the checkers and the number of legal moves."""
+        """Returns the answer to `d`: a diagram, the FEN, the key, the checkers and the number of legal moves."""
         board = self.game.board
         lines = [f"{board}\n", f"Fen: {board.fen()}"]
         if board.chess960:
@@ -106,12 +106,12 @@ class PositionKeeper:
 
 
 def _remark(board: chess.Board, fen: str) -> str | None:
-    """A remark about parts of a FEN that do not fit its position and are left out; None when all fits."""
+    """Returns a remark about ignored parts of a FEN, which do not fit the position; None if there are none."""
     if board.status() & chess.STATUS_INVALID_EP_SQUARE:
-        return f"the en passant square that does not fit the position is left out of {quoted(fen)}"
+        return f"ignored an en passant square that does not fit the position: {quoted(fen)}"
     if board.castling_rights == board.clean_castling_rights():
         return None
     hint = ""
     if not board.chess960 and chess.Board(fen, chess960=True).clean_castling_rights() == board.castling_rights:
-        hint = " (they would in Chess960: set UCI_Chess960)"
-    return f"castling rights that do not fit the position are left out of {quoted(fen)}{hint}"
+        hint = " (they fit in Chess960: set UCI_Chess960)"
+    return f"ignored castling rights that do not fit the position: {quoted(fen)}{hint}"

@@ -2,7 +2,7 @@
 
 Three threads work beside it: one reads stdin (`engine.uci.loop`), one loads the engine (`engine.uci.loader`) and one
 runs searches and other tasks (`engine.uci.tasks`). The session takes commands and events from one queue. It defers
-commands that need the engine while it loads, and those that would change what a running search works on.
+commands that need the engine while it loads, and those that would disturb a running search.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ QUIT_PATIENCE: Final = 1.2
 _LOOK: Final = 0.02
 
 HELP: Final = """\
-Secateur speaks UCI, which a chess GUI does for you: load this program there as a UCI engine.
-  uci                            name, author and options
+Secateur is a UCI engine: load it into a chess GUI, or type these commands.
+  uci                            shows name, author and options
   isready                        answers readyok
   setoption name N [value V]     sets an option
   ucinewgame                     forgets the last game
@@ -67,32 +67,32 @@ Secateur speaks UCI, which a chess GUI does for you: load this program there as 
      [infinite] [ponder] [searchmoves M ...] [perft N]
   stop, ponderhit, quit
 Beyond the protocol:
-  d                              the board
-  flip                           lets the sides change places
-  eval                           the evaluation, term by term
+  d                              shows the board
+  flip                           swaps the sides
+  eval                           shows the evaluation term by term
   bench [DEPTH]                  searches fixed positions
-  compiler                       what compiled and runs the engine
-  debug on|off                   more about each search"""
+  compiler                       shows what compiled the engine and what runs it
+  debug on|off                   reports more about each search"""
 
 
 class Line(NamedTuple):
-    """One line from stdin, and when it was read, by `time.perf_counter`; the clock of a `go` runs from then on."""
+    """A line from stdin, and when it was read, by `time.perf_counter`; the clock of a `go` starts then."""
 
     text: str
     received: float
 
     @property
     def word(self) -> str:
-        """The command; empty for a blank line."""
+        """The command, or "" for a blank line."""
         return next(iter(self.text.split()), "")
 
 
-#: What the session's queue holds: a line, a task that is done, or None for the end of input.
+#: An entry of the session's queue: a line, a finished task, or None for the end of input.
 Event = Line | Task | None
 
 
 class Session:
-    """One conversation with a GUI."""
+    """A conversation with a GUI."""
 
     def __init__(
         self, output: Output, events: queue.SimpleQueue[Event], version: str, options: tuple[Option, ...] = OPTIONS
@@ -119,7 +119,7 @@ class Session:
     # -- the conversation --------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Takes events until `quit` or the end of input; returns when every pending command is answered."""
+        """Handles events until `quit` or the end of input; returns when every pending command has been answered."""
         while not self._ended:
             try:
                 self._take_event()
@@ -133,7 +133,7 @@ class Session:
         self.over.set()
 
     def _take_event(self) -> None:
-        """Waits for the next event, or for a moment when a tool or the loader needs a check, and handles it."""
+        """Waits for the next event and handles it; returns earlier if a running tool or the loader needs a check."""
         seconds = _LOOK if self._deferred else None
         if self._task is not None:
             seconds = HEARTBEAT / 4 if self._task.is_tool else None
@@ -179,13 +179,13 @@ class Session:
             self._loader.start()
 
     def _must_wait(self, word: str) -> bool:
-        """Whether a command is deferred: until the running task has answered, or until the engine is loaded."""
+        """Returns whether a command must wait for the answer of the running task, or until the engine is loaded."""
         task = self._task
         if task is not None and task.has_answered and task.finished.wait(FAREWELL):
-            # A command after an answer must find the task before it done.
+            # A command that comes after the answer must find the task done.
             self._task_done(task)
         if word in ("stop", "ponderhit") and any(waiting.word == "go" for waiting in self._deferred):
-            return True  # it is for the search that has not begun yet
+            return True  # it is meant for a search that has not begun yet
         if self._task is not None:
             if word == "go":
                 # Two searches cannot run at once: the first must answer before the second begins.
@@ -193,7 +193,7 @@ class Session:
             return word not in IMMEDIATE
         if self._loader.done.is_set() or (word in IMMEDIATE and word != "isready"):
             return False
-        # Loading the engine reads the options that come before anything else.
+        # Options that come before any other command are read when the engine loads.
         return word != "setoption" or bool(self._deferred)
 
     def _take_deferred(self) -> None:
@@ -236,7 +236,7 @@ class Session:
             )
 
     def _finish(self) -> None:
-        """Handles the end of input: a tool finishes if somebody still reads its output; a search is stopped."""
+        """Handles the end of input: a tool finishes if its output is still read; a search is stopped."""
         task, deadline = self._task, math.inf
         while self._task is not None or self._deferred:
             self._look_after()
@@ -257,9 +257,9 @@ class Session:
         self._ended = True
 
     def _begin(self, task: Task) -> None:
-        """Starts a task on the task thread. Raises RuntimeError when the system gives no thread."""
+        """Starts a task on the task thread. Raises RuntimeError if no thread can be started."""
         if self.end_seen.is_set() and not task.is_tool:
-            # No `stop` can come any more. The GUI still gets an answer, but no long search.
+            # No `stop` can come any more. The GUI still gets an answer, but without a long search.
             task.stop()
         self._tasks.begin(task)
         self._task = task
@@ -269,11 +269,11 @@ class Session:
         self._begin(getattr(self._loader.backend, name)(equipment, self._output, *arguments))
 
     def _loaded(self) -> Equipment:
-        """The loaded engine. Raises ValueError if loading fails and MemoryError if memory runs out."""
+        """Returns the loaded engine. Raises ValueError if it could not be loaded and MemoryError if memory runs out."""
         loader = self._loader
         if loader.error is not None:
             problem = f"{type(loader.error).__name__}: {printable(str(loader.error))}"
-            raise ValueError(f"the engine cannot be loaded: {problem}")
+            raise ValueError(f"cannot load the engine: {problem}")
         if self._equipment is None:
             self._equipment = loader.backend.Equipment(self._options, self._output.info, self._output.info)
             if loader.compiled:
@@ -299,11 +299,11 @@ class Session:
             self._output.line("readyok")
 
     def _do_register(self, words: list[str]) -> None:
-        """No registration needed."""
+        """Does nothing: no registration is needed."""
 
     def _do_debug(self, words: list[str]) -> None:
         if words not in (["on"], ["off"]):
-            raise ValueError(f"debug takes on or off, not {quoted(' '.join(words))}")
+            raise ValueError(f"debug: expected 'on' or 'off', got {quoted(' '.join(words))}")
         self._debug = words == ["on"]
 
     def _do_stop(self, words: list[str]) -> None:
@@ -315,7 +315,7 @@ class Session:
             self._task.ponder_hit()
 
     def _do_quit(self, words: list[str]) -> None:
-        """Ends the session soon. A script that pipes everything in at once still gets the short answers."""
+        """Ends the session soon, but still answers short commands, for scripts that pipe everything in at once."""
         deadline = time.perf_counter() + LOAD_PATIENCE
         while self._deferred and self._task is None and time.perf_counter() < deadline:
             if compiling.current():
@@ -336,7 +336,7 @@ class Session:
         name = self._options.set(name, text)
         if name == "Debug Log File":
             self._open_log(self._options.text(name))
-        elif self._equipment is not None:  # otherwise loading the engine reads it
+        elif self._equipment is not None:  # otherwise it is read when the engine loads
             self._equipment.apply(name)
 
     def _open_log(self, file: str) -> None:
@@ -371,7 +371,7 @@ class Session:
             raise
 
     def _any_move(self) -> str:
-        """A legal move of the position ("0000" if none): `go` must answer a move even when no search can run."""
+        """Returns a legal move of the position, or "0000": `go` must answer a move even if no search can run."""
         with suppress(Exception):
             if self._equipment is not None:
                 board = self._equipment.positions.game.board

@@ -1,4 +1,4 @@
-"""Tasks run one at a time on a thread beside the session: search, perft, eval, bench."""
+"""The tasks that run one at a time on their own thread beside the session: search, perft, eval, bench."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from engine.uci.output import Output
 
 
 class Task:
-    """One piece of work that another thread can stop, even before it begins."""
+    """A piece of work that another thread can stop, even before it begins."""
 
-    #: Whether it answers with a report (perft, eval, bench) and not with a move.
+    #: Whether it answers with a report (perft, eval, bench) instead of a move.
     is_tool = True
 
     #: Its name in messages.
@@ -24,7 +24,7 @@ class Task:
         self._output = output
         #: When it was created, by `time.perf_counter`.
         self.created = time.perf_counter()
-        #: Set before the answer goes out: the GUI may send its next command before this thread gets any further.
+        #: Set before the answer is written: the GUI may send its next command before this thread continues.
         self.has_answered = False
         #: Set when the task is completely done.
         self.finished = threading.Event()
@@ -34,11 +34,11 @@ class Task:
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Makes it answer soon."""
+        """Makes the task answer soon."""
         raise NotImplementedError
 
     def ponder_hit(self) -> None:
-        """The opponent has played the expected move; most tasks ignore it."""
+        """Handles `ponderhit`: the opponent has played the expected move. Most tasks ignore it."""
 
     def _answer(self, text: str) -> None:
         """Writes the answer, the last output of the task."""
@@ -47,7 +47,7 @@ class Task:
 
 
 class TaskThread:
-    """Runs tasks on one thread, and calls `on_done` there with each task when it is done."""
+    """A thread that runs tasks in turn and calls `on_done` with each task when it is done."""
 
     def __init__(self, output: Output, on_done: Callable[[Task], None]) -> None:
         self._output = output
@@ -65,7 +65,7 @@ class TaskThread:
             self._thread = thread
 
     def begin(self, task: Task) -> None:
-        """Runs `task` after the one before it is done. Raises RuntimeError when the system gives no thread."""
+        """Runs `task` when all earlier tasks are done. Raises RuntimeError if no thread can be started."""
         self._start()
         self._tasks.put(task)
 

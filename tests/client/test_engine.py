@@ -61,7 +61,7 @@ def test_a_null_move_in_the_history_cuts_it_off(engine: Engine) -> None:
         (chess.Board("4k3/4R3/8/8/8/8/8/4K3 w - - 0 1"), ValueError, "^illegal position: opposite check: '4k3/"),
         (chess.variant.AtomicBoard(), ValueError, "not atomic"),
         (impossible(), ValueError, "illegal move 'e1e8'"),
-        ("startpos", TypeError, "a chess.Board is wanted, not 'startpos'"),
+        ("startpos", TypeError, "expected a chess.Board, got 'startpos'"),
     ],
 )
 def test_boards_that_cannot_be_played_from(engine: Engine, board: Any, error: type[Exception], message: str) -> None:
@@ -75,15 +75,15 @@ def test_boards_that_cannot_be_played_from(engine: Engine, board: Any, error: ty
     ("limit", "keywords", "message"),
     [
         (Limit(), {}, r"Limit\(\) sets no bound"),
-        (0.1, {}, "a chess.engine.Limit is wanted, not 0.1"),
-        (Limit(time=-1), {}, "Limit.time is at least 0, not -1"),
-        (Limit(time=float("nan")), {}, "Limit.time is finite, not nan"),
-        (Limit(nodes=1.5), {}, "Limit.nodes is a whole number, not 1.5"),  # type: ignore[arg-type]
-        (Limit(depth=1, remaining_moves=-1), {}, "Limit.remaining_moves is at least 0"),
+        (0.1, {}, "expected a chess.engine.Limit, got 0.1"),
+        (Limit(time=-1), {}, r"Limit.time must be at least 0 \(got -1\)"),
+        (Limit(time=float("nan")), {}, r"Limit.time must be finite \(got nan\)"),
+        (Limit(nodes=1.5), {}, r"Limit.nodes must be a whole number \(got 1.5\)"),  # type: ignore[arg-type]
+        (Limit(depth=1, remaining_moves=-1), {}, "Limit.remaining_moves must be at least 0"),
         (Limit(depth=1), {"root_moves": [chess.Move.from_uci("e2e5")]}, "root move e2e5 is not legal"),
-        (Limit(depth=1), {"root_moves": ["e2e4"]}, "a chess.Move is wanted, not 'e2e4'"),
+        (Limit(depth=1), {"root_moves": ["e2e4"]}, "expected a chess.Move, got 'e2e4'"),
         (Limit(depth=1), {"root_moves": []}, "root_moves is empty"),
-        (Limit(depth=1), {"multipv": 0}, "multipv is at least 1, not 0"),
+        (Limit(depth=1), {"multipv": 0}, r"multipv must be at least 1 \(got 0\)"),
     ],
 )
 def test_limits_that_make_no_sense(engine: Engine, limit: Any, keywords: dict[str, Any], message: str) -> None:
@@ -107,15 +107,15 @@ def test_infos_hold_what_was_asked_for(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"Hsh": 16}, "there is no option 'Hsh': did you mean 'Hash'"),
-        ({"hsh": 16}, "there is no option 'hsh': did you mean 'Hash'"),
-        ({"Motor": 16}, "there is no option 'Motor'$"),
-        ({"Hash": 0}, "option Hash takes 1 to"),
+        ({"Hsh": 16}, "unknown option 'Hsh'; did you mean 'Hash'"),
+        ({"hsh": 16}, "unknown option 'hsh'; did you mean 'Hash'"),
+        ({"Motor": 16}, "unknown option 'Motor'$"),
+        ({"Hash": 0}, "option Hash must be 1 to"),
         ({"Hash": None}, "option Hash needs a value"),
-        ({"UseNNUE": 1}, "option UseNNUE takes true or false, not '1'"),
+        ({"UseNNUE": 1}, r"option UseNNUE must be true or false \(got '1'\)"),
         (
             {"MultiPV": 2},
-            "MultiPV is the argument multipv of analyse and analysis; what can be configured is Hash, Threads",
+            "MultiPV is set by the argument multipv of analyse and analysis; the options are Hash, Threads",
         ),
         ({"Debug Log File": "x"}, "Debug Log File cannot be set; "),
     ],
@@ -129,7 +129,7 @@ def test_options_that_are_refused(engine: Engine, options: dict[str, Any], messa
 
 
 def test_options_are_a_dictionary() -> None:
-    with pytest.raises(TypeError, match=r"options is a dictionary such as {'Hash': 64}, not 'stockfish'"):
+    with pytest.raises(TypeError, match=r"expected a dictionary of options such as {'Hash': 64}, got 'stockfish'"):
         Engine("stockfish")  # type: ignore[arg-type]
 
 

@@ -156,6 +156,6 @@ def test_another_file_is_no_log(engine: Engine, tmp_path: Path, text: str) -> No
     file = tmp_path / "thesis.txt"
     file.write_text(text, encoding="latin-1")
     said = engine.said(f"setoption name Debug Log File value {file}")
-    reason = "is there already and is no log; it is left as it is"
+    reason = "already exists and is not a log; it was not changed"
     assert said == [f"info string Debug Log File not used: '{file}': {reason}"]
     assert file.read_text(encoding="latin-1") == text

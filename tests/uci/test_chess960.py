@@ -123,4 +123,4 @@ def test_a_fen_of_chess960_without_the_option_says_what_to_do(engine: Engine) ->
     engine.send("position fen 4k3/8/8/8/8/8/8/RK5R w HA - 0 1")
     message = engine.expect("info string")
     assert "castling rights that do not fit" in message
-    assert message.endswith("(they would in Chess960: set UCI_Chess960)")
+    assert message.endswith("(they fit in Chess960: set UCI_Chess960)")

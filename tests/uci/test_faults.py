@@ -34,7 +34,7 @@ def test_a_table_beyond_memory_is_refused_and_the_old_one_kept(start: Callable[.
     most = psutil.Process(engine.process.pid).memory_info().vms + (48 << 20)
     resource.prlimit(engine.process.pid, resource.RLIMIT_AS, (most, most))
     engine.send("setoption name Hash value 1024")
-    engine.expect("info string not enough memory for Hash 1024: the old table is kept")
+    engine.expect("info string not enough memory for Hash 1024: keeping the old table")
     # What it holds makes the same search short.
     assert nodes() < 0.8 * first
     # There is no memory for a second table of this size, so it is cleared by hand.
@@ -97,7 +97,7 @@ def test_every_go_is_answered_when_no_thread_can_be_started(monkeypatch: pytest.
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
         wire.send(b"setoption name Threads value 8")
-        assert "not enough threads to be had for Threads 8: 2 used" in expect("info string")
+        assert "not enough system threads for Threads 8: using 2" in expect("info string")
         for go in (b"depth 4", b"movetime 100", b"wtime 1000 btime 1000", b"depth 3 movetime 50"):
             wire.send(b"go " + go)
             assert chess.Move.from_uci(expect("bestmove").split()[1]) in chess.Board().legal_moves
@@ -128,7 +128,7 @@ run("without a loader")
     lines = run_python(script, stdin="uci\nisready\ngo depth 3\nd\nisready\nquit\n").splitlines()
     answers = [line for line in lines if not line.startswith(("id ", "option ", "info string "))]
     assert answers == ["uciok", "readyok", "bestmove 0000", "readyok"]
-    assert "info string the engine cannot be loaded: RuntimeError: can't start new thread" in lines
+    assert "info string cannot load the engine: RuntimeError: can't start new thread" in lines
 
 
 # -- files that options name ------------------------------------------------------------------------------------------

@@ -50,9 +50,9 @@ def test_go_restrictions() -> None:
     [
         ("depth", "depth: a number is missing"),
         ("depth nodes 5", "depth: a number is missing"),
-        ("depth five", "depth: a whole number expected, not 'five'"),
-        ("wtime 1e3", "wtime: a whole number expected"),
-        ("rapidly", "'rapidly' is not known"),
+        ("depth five", "depth: expected a whole number, got 'five'"),
+        ("wtime 1e3", "wtime: expected a whole number"),
+        ("rapidly", "unknown parameter 'rapidly'"),
         ("searchmoves", "searchmoves: no moves given"),
     ],
 )
@@ -76,11 +76,11 @@ def test_options_are_set_in_any_case_and_checked() -> None:
     assert values.set("move  OVERHEAD", "33") == "Move Overhead"
     assert values.number("Move Overhead") == 33
     for name, text, message in [
-        ("Move Overhead", "5001", "takes 0 to 5000, not '5001'"),
-        ("Move Overhead", "x", "takes a whole number, not 'x'"),
+        ("Move Overhead", "5001", r"must be 0 to 5000 \(got '5001'\)"),
+        ("Move Overhead", "x", r"must be a whole number \(got 'x'\)"),
         ("Move Overhead", None, "needs a value"),
-        ("UCI_Chess960", "maybe", "takes true or false, not 'maybe'"),
-        ("Contempt", "3", "no option 'Contempt'"),
+        ("UCI_Chess960", "maybe", r"must be true or false \(got 'maybe'\)"),
+        ("Contempt", "3", "unknown option 'Contempt'"),
     ]:
         with pytest.raises(ValueError, match=message):
             values.set(name, text)

@@ -72,7 +72,7 @@ def test_analysis_has_full_strength(engine: Engine, go: str) -> None:
 def test_pondering_is_silent_until_the_hit(engine: Engine) -> None:
     limit(engine, MIN_ELO)
     engine.send("debug on", "setoption name Ponder value true", "go ponder wtime 60000 btime 60000")
-    engine.expect(f"info string debug: plays as one {level_at(MIN_ELO).describe()}")
+    engine.expect(f"info string debug: plays at a level {level_at(MIN_ELO).describe()}")
     while " nodes in " not in engine.expect("info"):
         pass  # until its nodes are searched
     assert not any(line.startswith("bestmove") for line in engine.said())

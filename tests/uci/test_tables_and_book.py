@@ -143,7 +143,7 @@ def test_the_book_is_not_asked(engine: Engine, book: Path, go: str, setup: str) 
     [
         (None, "No such file or directory"),
         (b"", "is empty"),
-        (bytes(reversed(range(160))), "no Polyglot book"),
+        (bytes(reversed(range(160))), "not a Polyglot book"),
     ],
 )
 def test_a_bad_book_is_one_message(engine: Engine, tmp_path: Path, data: bytes | None, part: str) -> None:

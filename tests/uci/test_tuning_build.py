@@ -57,7 +57,7 @@ def test_a_players_build_offers_none_of_them(engine: Engine) -> None:
     for option in TUNING_OPTIONS:
         assert f"option name {option.name} " not in offered
         (said,) = engine.said(f"setoption name {option.name} value 5")
-        assert "no option" in said
+        assert "unknown option" in said
 
 
 def test_what_is_set_before_loading_changes_the_search(start: Callable[..., Engine], tuning: Engine) -> None:
@@ -90,7 +90,7 @@ def test_wrong_values_are_named_and_change_nothing(tuning: Engine) -> None:
     off = bench(tuning)
     row = tunables.BY_NAME["rfp_margin"]
     (said,) = tuning.said(f"setoption name {row.name} value {row.high + 1}")
-    assert f"takes {row.low} to {row.high}" in said
+    assert f"must be {row.low} to {row.high}" in said
     (complaint,) = tuning.said("setoption name Without value razoring rasoring")
     assert complaint.startswith("info string unknown technique 'rasoring'; the techniques are ")
     assert all(technique.key in complaint for technique in TECHNIQUES)
