@@ -21,7 +21,7 @@ def orientation(position, perspective):
 
 @inlined
 def feature(perspective, turned, color, piece, square):
-    """Returns the index of `color`'s `piece` on `square`, int64 0 to 767; `turned` is the orientation of `perspective`."""
+    """Returns the index (0 to 767, int64) of `color`'s `piece` on `square`; `turned` is `perspective`'s orientation."""
     side = 0 if color == perspective else 384
     return side + (piece - 1) * 64 + (square ^ turned)
 

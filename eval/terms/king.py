@@ -41,7 +41,7 @@ MOST_DANGER = 1000
 
 @inlined
 def _checks(squares, safe, color, piece, trace):
-    """Returns the packed danger of checks by `color`'s `piece` from `squares`; checks from `safe` ones count as safe."""
+    """Returns the packed danger of checks by `color`'s `piece` from `squares`; those from `safe` count as safe."""
     count = popcount(squares & safe)
     danger = np.int64(0)
     if count != 0:
