@@ -100,7 +100,7 @@ DAMAGE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("another file", lambda data: b"\x89PNG\r\n\x1a\n" + data, "not a network file"),
     ("cut in the head", lambda data: data[:12], "cut short: 12 bytes"),
     ("newer", lambda data: data[:8] + b"\2" + data[9:], "version 2, expected 1"),
-    ("cut in the header", lambda data: data[:40], "but the file only 40"),
+    ("cut in the header", lambda data: data[:40], "the file has only 40"),
     ("header too long", lambda data: data[:12] + b"\xff\xff\xff\xff" + data[16:], "should have 4294967295 bytes"),
     ("no JSON", lambda data: sealed(data[:16] + b"!" + data[17:]), "must be JSON with architecture and provenance"),
     ("cut short", lambda data: data[:-1000], "cut short: "),
