@@ -102,7 +102,7 @@ class Adjudicator:
         return None
 
     def _by_tablebase(self, board: chess.Board) -> Verdict | None:
-        # WDL tables are exact only right after a capture or pawn move. Later, the fifty-move rule may change them.
+        # WDL tables are exact only after a capture or pawn move. Later, the fifty-move rule may change the result.
         if self._tablebase is None or board.castling_rights or board.halfmove_clock != 0:
             return None
         wdl = self._tablebase.get_wdl(board)
@@ -116,7 +116,7 @@ class Adjudicator:
 
 @functools.cache
 def open_tablebases(folder: str | None) -> Tablebase | None:
-    """Opens the Syzygy files in `folder` once; None stays None. Raises FileNotFoundError with a one-line message."""
+    """Opens a folder of Syzygy files once; returns None for None. Raises FileNotFoundError with a one-line message."""
     if folder is None:
         return None
     import chess.syzygy

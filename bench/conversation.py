@@ -15,7 +15,7 @@ from bench.uci import UCIOK_SECONDS
 from engine.errors import CommandError
 from engine.files import quoted, reason
 
-#: The seconds that an answer may take; a whole command may take twice as long.
+#: The longest time for an answer, in seconds; a whole command may take twice as long.
 PATIENCE: Final = 300.0
 
 

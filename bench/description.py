@@ -26,7 +26,7 @@ RUNNERS: Final = ("auto", "builtin", "cutechess", "fastchess")
 FORMATS: Final = ("match", "gauntlet", "round-robin")
 DEFAULT_LIMIT: Final = "10+0.1"
 
-#: The valid values of settings, or their bounds, by the settings' names at any level of a description.
+#: The valid values or the bounds of settings, by name, at any level of a description.
 _CHOICES: Final[dict[str, tuple[object, ...]]] = {"format": FORMATS, "runner": RUNNERS, "order": ORDERS}
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "rounds": (1, 10_000_000),
@@ -181,7 +181,7 @@ def add_rule_arguments(group: argparse._ActionsContainer) -> None:
 
 
 def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> MatchDescription:
-    """Returns the match that the options of `add_arguments`, and the file that they name, describe.
+    """Returns the match described by the options of `add_arguments` and by the file that they name.
 
     `format` overrides both. Raises `DescriptionError`.
     """
@@ -210,7 +210,7 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
 
 
 def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Book | None:
-    """Returns `book` with the changes by the options of `add_book_arguments`. Raises `DescriptionError`."""
+    """Returns `book` as changed by the options of `add_book_arguments`. Raises `DescriptionError`."""
     changes = _given(arguments, order="order", seed="seed", plies="plies")
     if arguments.book is not None:
         book = Book(arguments.book)
@@ -220,7 +220,7 @@ def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Boo
 
 
 def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> Adjudication:
-    """Returns `rules` with the changes by the options of `add_rule_arguments`. Raises `DescriptionError`."""
+    """Returns `rules` as changed by the options of `add_rule_arguments`. Raises `DescriptionError`."""
     changes = _given(arguments, max_moves="max_moves", tb="tablebases")
     if arguments.resign is not None:
         parts = arguments.resign.split(",")
@@ -313,7 +313,7 @@ def _engine(data: object, name: str, limit: str) -> EngineSpec:
 
 
 def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: Iterable[str] = ()) -> dict[str, Any]:
-    """Returns the values of the table `name`, checked against the keys and types in `kinds`; makes the dataclasses."""
+    """Checks the table `name` against the keys and types in `kinds`; returns its values, with tables as dataclasses."""
     if not isinstance(data, dict):
         raise DescriptionError(f"{name} must be a table, not {shown(repr(data))}")
     place = f"{name}." if name else ""
@@ -327,7 +327,7 @@ def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: I
 
 
 def _value(value: Any, kind: Any, name: str) -> Any:
-    """Returns the value of the key `name`, checked against `kind`, a type or a union of types."""
+    """Checks the value of the key `name` against `kind`, a type or a union of types; returns the value."""
     kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
     if is_dataclass(kinds[0]):
         required = [item.name for item in fields(kinds[0]) if item.default is item.default_factory is MISSING]

@@ -21,7 +21,7 @@ def result_console() -> Any:
     """Returns a rich console on stdout for results."""
     from rich.console import Console
 
-    # Engine names may look like markup.
+    # Markup is disabled because engine names may contain it.
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:  # a file has no width
         console.width = 140

@@ -103,7 +103,7 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
                     f"'{pair}': unknown key; expected cmd, name, arg, dir, tc, st, nodes, depth, restart or option.NAME"
                 )
         values |= own_values
-        # An engine's own limit replaces the whole common limit: it is not meant to add to it.
+        # An engine's own limit replaces the common limit, to which it must not be added.
         limits = own_limits or limits
     if "cmd" not in values:
         raise EngineSpecError("an engine needs cmd=")
@@ -162,7 +162,7 @@ def make_engine(
         raise EngineSpecError(f"engine {name}: {error}") from None
     for option, value in options.items():
         if "\n" in option + value or not option.strip():
-            raise EngineSpecError(f"engine {name}: option {option!r}: empty name, or a line break")
+            raise EngineSpecError(f"engine {name}: option {option!r} has an empty name or a line break")
     return EngineSpec(name, command, control, directory, tuple(options.items()), restart)
 
 

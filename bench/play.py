@@ -47,7 +47,7 @@ def play(
             runner.run(plan, collector)
             return collector.finish()
     except BlockingIOError:
-        raise PlayError(f"{shown(str(description.pgn))}: another match is writing its games there") from None
+        raise PlayError(f"{shown(str(description.pgn))}: another match is writing to this file") from None
     except OSError as error:
         raise PlayError(f"{shown(str(error.filename or description.pgn))}: {reason(error)}") from None
 
@@ -60,7 +60,7 @@ def _check_games(description: MatchDescription) -> None:
     output = Output(pgn, is_pgn, "PGN file")
     book = Path(description.book.file) if description.book is not None else None
     if book is not None and pgn.exists() and book.exists() and pgn.samefile(book):
-        raise DescriptionError(f"{shown(pgn)}: is the book; name another file for the games")
+        raise DescriptionError(f"{shown(pgn)} is the book; name another file for the games")
     if not output.size or description.resume:
         return
     if not description.overwrite:
@@ -75,7 +75,7 @@ def _check_games(description: MatchDescription) -> None:
         if not is_ours and raw is games[-1]:  # a match was killed while it wrote this game
             is_ours = any(is_cut_game(raw, event, names) for event in events)
         if not is_ours:
-            raise DescriptionError(f"{shown(pgn)}:{raw.line}: no match of Secateur wrote this game; name another file")
+            raise DescriptionError(f"{shown(pgn)}:{raw.line}: this game was not written by a Secateur match")
 
 
 def pick_runner(description: MatchDescription) -> Runner:

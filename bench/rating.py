@@ -125,7 +125,7 @@ def rate(
 
 
 def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]) -> list[str]:
-    """Returns a group of players with finite ratings: chains of points lead from each to every other (after Ford).
+    """Returns players with finite ratings: chains of points lead from each to every other (Ford's condition).
 
     If there are several groups, returns that of the anchors, or the largest if there are no anchors.
     """
@@ -143,7 +143,7 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
     label = labels[index[anchors[0]]] if anchors else Counter(labels.tolist()).most_common(1)[0][0]
     group = [name for name in names if labels[index[name]] == label]
     if len(group) < 2:
-        who = f"the anchor {anchors[0]}" if anchors else "anyone"
+        who = f"the anchor {anchors[0]}" if anchors else "any player"
         raise RatingError(f"no finite rating relative to {who}: one side has won every game")
     return group
 
@@ -174,7 +174,7 @@ def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -
     """Returns the x that maximises the likelihood of `points`, 0 to 1, expected as 1 / (1 + exp(-(offset + slopes x))).
 
     `slopes` is float64[n, k] of rank k, the result float64[k]. The result is large (see RUNAWAY) if the likelihood has
-    no maximum. Raises `RatingError` if no x fits because of the offset.
+    no maximum. Raises `RatingError` if the offset prevents a fit.
     """
     from scipy.optimize import minimize
     from scipy.special import expit

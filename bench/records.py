@@ -199,13 +199,13 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
         except ValueError as error:
             raise LedgerError(f"{path}: {error}") from None
         if record.id != path.stem:
-            raise LedgerError(f"{path}: the id of the record is {record.id}, not the file's name")
+            raise LedgerError(f"{path}: the record's id is {record.id}, but must be {path.stem}")
         found.append(record)
     return sorted(found, key=lambda record: (record.date, record.id))
 
 
 def save(record: Record, folder: Path | None = None) -> Path:
-    """Writes a new record and updates the table. Raises `LedgerError`, for example if the id is in use."""
+    """Writes a new record and updates the table. Raises `LedgerError` if the id is taken or writing fails."""
     folder = LEDGER if folder is None else folder
     check_unused(record.id, folder)
     return _save(record, folder, folder / f"{record.id}.json")
@@ -219,7 +219,7 @@ def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
 
 
 def _save(record: Record | SuiteRecord, folder: Path, path: Path) -> Path:
-    # Each field has a line.
+    # Each field is on its own line.
     items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -88,7 +88,7 @@ class GameResult:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the game has a result and so counts."""
+        """Whether the game has a result, so that it counts."""
         return self.result in WHITE_POINTS
 
     @property
@@ -141,7 +141,7 @@ class MatchResult:
 
     @property
     def exit_status(self) -> int:
-        """0 if all planned games, or those up to an early stop, were played without a problem, else 1."""
+        """The exit status: 0 if all games, or those before an early stop, were played without a problem, else 1."""
         complete = self.stopped_early or len(self.games) >= self.games_planned
         return 0 if complete and not self.problems and not self.interrupted else 1
 

@@ -29,7 +29,7 @@ MARKER_TEXT = "Secateur made this folder, and puts the next program that it make
 #: Large modules that Secateur does not use.
 LEFT_OUT = "_tkinter lib2to3 numpy.distutils numpy.f2py pkg_resources pydoc_data setuptools sqlite3 tkinter".split()
 
-#: Files to strip of debug symbols, half of Python's size. NumPy has none, and kernels must keep their checksum.
+#: Files whose debug symbols, half of Python's size, are stripped. NumPy has none; kernels end with a checksum.
 WITH_SYMBOLS = ("libpython*.so*", "python3*/lib-dynload/*.so")
 
 

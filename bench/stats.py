@@ -318,7 +318,7 @@ def summary(tally: Tally, sprt: Sprt | None = None) -> list[str]:
 
 
 def to_json(tally: Tally, sprt: Sprt | None = None) -> dict[str, Any]:
-    """Returns the result as data for JSON, which has no infinite or undefined values: these become None."""
+    """Returns the result as data for JSON; infinite and undefined values become None, because JSON has neither."""
     found = estimate(tally)
     answer: dict[str, Any] = {**asdict(tally), "games": tally.games, "pairs": tally.pairs}
     if found is not None:

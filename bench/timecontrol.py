@@ -67,7 +67,7 @@ class TimeControl:
                     raise ValueError
             except ValueError:
                 raise TimeControlError(
-                    f"{quoted(part)} is not a time control; write for example 10+0.1, 40/60+0.6, movetime=0.1, "
+                    f"{quoted(part)} is not a time control; expected, for example, 10+0.1, 40/60+0.6, movetime=0.1, "
                     f"nodes=10000 or depth=8"
                 ) from None
         if values.get("base") is not None and values.get("movetime") is not None:

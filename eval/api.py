@@ -2,10 +2,10 @@
 
 A custom evaluation is a function of one argument, the position, which is a record of `engine.board.position.POSITION`:
 
-    returns    whole centipawns from the side to move's view: positive when that side stands better
+    returns    whole centipawns from the side to move's view: positive if that side is better
     bounds     values beyond +-30,000 are clamped, so that they stay below mate scores
     must not   change the position, raise, or depend on anything that changes
-    indices    are not checked: they must be from 0 to the array's length minus one, and never negative
+    indices    are not checked: they must be from 0 to the array's length minus one
 
     from secateur.eval.api import material, subkernel
 
@@ -21,7 +21,7 @@ kinds in arithmetic, because Numba turns the result into a float: `popcount` and
 and `bit` turns a square into a bitboard.
 
     position.turn             the side to move
-    position.pieces[piece]    bitboard of a piece of both colours; index 0: all pieces
+    position.pieces[piece]    bitboard of a piece type, both colours; index 0 for all pieces
     position.colors[color]    bitboard of a colour's pieces
     position.squares[square]  the piece on a square, of either colour; 0 if there is none
     position.checkers         pieces that give check to the side to move

@@ -155,7 +155,7 @@ def _explanation(choice: Choice, error: Exception, record: Any) -> str:
     if isinstance(error, KeyError):
         reason = f"position has no field {error}; it has {', '.join(POSITION.names or ())}"
     elif "NRT required" in text:
-        reason = "it creates a list, an array or another object, which a kernel must not do"
+        reason = "it creates a list, an array or another object, which kernels cannot do"
     else:
         # A line that ends with a colon continues on the next.
         reason = " ".join(reasons[: 2 if reasons and reasons[0].endswith(":") else 1]) or type(error).__name__

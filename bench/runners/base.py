@@ -17,7 +17,7 @@ from engine.errors import CommandError
 
 #: A function that is called with every finished game, in order of completion. It ends the match by returning False.
 OnGame = Callable[[GameResult], bool]
-#: A function that is called with a line for each problem outside of games, such as an engine that cannot play.
+#: A function that is called with a line for each problem that concerns no game, such as an engine that cannot play.
 OnProblem = Callable[[str], None]
 
 
@@ -32,7 +32,7 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Plays the plan until it is finished, `collector.add` returns False, or Ctrl-C. Raises CommandError."""
+        """Plays until the plan ends, `collector.add` returns False, or Ctrl-C is pressed. Raises CommandError."""
 
     @abstractmethod
     def command_line(self, plan: Plan) -> str:
@@ -51,7 +51,7 @@ def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[En
 
 
 class Collector:
-    """A collector of the games of one match, and of all problems as lines of text."""
+    """The games and problems of one match, collected while it runs. Problems are lines of text."""
 
     def __init__(self, plan: Plan, on_game: OnGame, on_problem: OnProblem) -> None:
         self.result = MatchResult(
@@ -80,7 +80,7 @@ class Collector:
         return not result.stopped_early
 
     def finish(self) -> MatchResult:
-        """Returns the result, with the games in the order of the schedule."""
+        """Sorts the games in the order of the schedule; returns the result."""
         self.result.games.sort(key=lambda game: game.game)
         self.result.seconds = time.monotonic() - self._began
         return self.result

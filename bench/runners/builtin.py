@@ -99,7 +99,7 @@ def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
         if raw.is_complete and raw.tags.get(MATCH_TAG) == fingerprint:
             end = raw.end
         elif raw is not raws[-1] or not is_cut_game(raw, description.event, players):
-            raise PlayError(f"{path}:{raw.line}: this match did not write this game; name another file")
+            raise PlayError(f"{path}:{raw.line}: this game was not written by this match; name another file")
     return end
 
 

@@ -25,8 +25,8 @@ DRAWN: Final = 2
 def whose_word(position, value):
     """Returns NETWORK_COUNTS, CLASSICAL_COUNTS or DRAWN, as int64.
 
-    `value` is the network's, from the side to move's view. Every evaluation with a network calls this function. It is
-    cheap: three bitboard tests if neither king is bare and the side that is ahead has a rook or a queen.
+    `value` is the network's, from the side to move's view. Every evaluation with a network calls this function. It
+    costs three bitboard tests if neither king is bare and the side that is ahead has a rook or a queen.
     """
     if without_lsb(position.colors[WHITE]) == U0 or without_lsb(position.colors[BLACK]) == U0:
         return CLASSICAL_COUNTS

@@ -40,7 +40,7 @@ VERSION: Final = 1
 FEATURE_SET: Final = "mirrored-768"
 ACTIVATION: Final = "screlu"
 
-#: Centipawns for an output of 1: the default, and the largest value that a file may have.
+#: Centipawns for an output of 1: the default, and the largest value that a file may set.
 SCALE: Final = 400
 MAX_SCALE: Final = 10_000
 
@@ -109,7 +109,7 @@ class Network:
         return f"({FEATURES} -> {self.hidden})x2 -> 1, {layers}"
 
     def digest(self) -> str:
-        """Returns the SHA-256 of architecture and numbers, without provenance, in hexadecimal. Records use it as id."""
+        """Returns the SHA-256 of architecture and numbers, without provenance, in hexadecimal: the id in records."""
         digest = hashlib.sha256(json.dumps(self.architecture(), sort_keys=True).encode())
         for name, (dtype, _) in _arrays(self.hidden, self.buckets).items():
             digest.update(np.ascontiguousarray(getattr(self, name), dtype).tobytes())

@@ -39,7 +39,7 @@ BUCKETS: Final = (1, 8)
 
 NETWORK: Final = np.dtype(
     [
-        # Arrays have the length for the widest network and are packed by `hidden`. The row of feature f is
+        # Arrays are long enough for the widest network and packed by `hidden`. The row of feature f is
         # features[f * hidden : (f + 1) * hidden]. The weights of bucket b for the own and the opponent's accumulator
         # are output[b * 2 * hidden : (b + 1) * 2 * hidden].
         ("features", np.int16, (FEATURES * MAX_HIDDEN,)),

@@ -28,7 +28,7 @@ FIRST_RANK = 3
 
 @inlined
 def _way_ahead(position, workspace, square, color, rank, trace):
-    """Returns the packed value of the passed pawn on `square` for the state of its path and for rooks behind it."""
+    """Returns the packed value of the path of the passed pawn on `square`, and of a rook or queen behind it."""
     them = color ^ 1
     pieces = position.pieces
     occupied = pieces[OCCUPIED]

@@ -115,7 +115,7 @@ def _nearest_rank(pawns, color, file, rank):
 
 @inlined
 def _nearest_pawn(pawns, king):
-    """Returns the king's moves from square `king` to the nearest of `pawns` (uint64), as int64; 0 without pawns."""
+    """Returns the number of king's moves from `king` to the nearest of `pawns` (uint64), as int64; 0 without pawns."""
     nearest = np.int64(8)
     remaining = pawns
     while remaining != U0:
