@@ -39,7 +39,7 @@ class MissingEngineError(EngineSpecError, MissingError):
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """One engine of a match.
+    """An engine of a match.
 
     `command` is the program with its arguments, `directory` is the folder in which it starts, `options` contains pairs
     of UCI option name and value (as text), and `limit` is its time control. With `restart`, it restarts for each game.

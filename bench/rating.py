@@ -171,7 +171,7 @@ class _Games:
 
 
 def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -> Floats:
-    """Returns the x that maximises the likelihood of `points`, 0 to 1, expected as 1 / (1 + exp(-(offset + slopes x))).
+    """Returns x with the largest likelihood of `points` (0 to 1) if 1 / (1 + exp(-(offset + slopes x))) is expected.
 
     `slopes` is float64[n, k] of rank k, the result float64[k]. The result is large (see RUNAWAY) if the likelihood has
     no maximum. Raises `RatingError` if the offset prevents a fit.

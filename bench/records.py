@@ -94,7 +94,7 @@ class Record:
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The texts that may be quoted: the figure and, if faults were counted, for example `2000 games, 0 faults`."""
+        """The texts that may be quoted: the figure and, if faults were counted, a text like `2000 games, 0 faults`."""
         if self.faults is None:
             return (self.figure,)
         return self.figure, f"{self.games} games, {self.faults} {'fault' if self.faults == 1 else 'faults'}"
@@ -243,7 +243,7 @@ def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
         "# Ledger",
         "",
         "Every test that led to a decision has a JSON file. `secateur ledger --write` makes the tables; do not edit.",
-        "Elo and its 95 % interval are those of the first engine; pairs are those worth 0, 1/2, 1, 3/2 and 2 points.",
+        "Elo and its 95 % interval are the first engine's; `pairs` counts those worth 0, 1/2, 1, 3/2 and 2 points.",
         "",
         "| id | what | Elo | LLR | games | pairs | time control | book | engines | commits | bench | date | verdict |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
@@ -253,8 +253,8 @@ def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
     if ordered:
         lines += [
             "",
-            "Each test suite and fuzzer check has a JSON file in `suites`. This table shows how many positions",
-            "or checks the first engine passed, then the other engines. A later run replaces one with the same id.",
+            "Each test suite and fuzzer check has a JSON file in `suites`. `solved` is the number of positions or",
+            "checks that the first engine passed, then those of others. A later run replaces one with the same id.",
             "",
             "| id | suite | solved | limit | engines | commits | bench | date |",
             "|---|---|---|---|---|---|---|---|",

@@ -43,7 +43,7 @@ class Breakdown:
 
 
 class Evaluator:
-    """The classical evaluation for Python. It reuses the kernels' memory for each board."""
+    """A classical evaluator for use from Python, which reuses the kernels' memory for every board."""
 
     def __init__(self) -> None:
         self._workspace = new_workspace()
@@ -55,7 +55,7 @@ class Evaluator:
         return int(evaluation_terms(from_board(board), self._workspace, self._trace, self._summary))
 
     def breakdown(self, board: chess.Board) -> Breakdown:
-        """Returns the evaluation with the sums of each row of terms."""
+        """Returns the evaluation with the values of each row."""
         score = self.score(board)
         rows = np.zeros((len(ROWS), 2, 2), np.int64)
         for group in GROUPS:

@@ -1,8 +1,8 @@
 """The built-in runner, which needs only python-chess, plays in local processes or on a cluster, and can resume a match.
 
-It writes every game to the PGN file as soon as the game is finished. However the match ended, `resume` reads the file,
-drops a half-written last game, and plays the rest. Each game names its match by the description's fingerprint; a file
-with other content is left unchanged.
+It writes every game to the PGN file as soon as the game is finished. If a match was interrupted, `resume` reads the
+file, drops a half-written last game, and plays the rest. Each game names its match by the description's fingerprint; a
+file with other content is left unchanged.
 """
 
 from __future__ import annotations
