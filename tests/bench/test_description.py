@@ -135,7 +135,7 @@ def test_refuses_what_makes_no_sense(toml: Path, old: str, new: str, message: st
         (["--engine", "cmd=a", "--engine", "cmd=b", "tc=soon"], "'soon' is not a time control"),
         (["--engine", "cmd=a", "--engine", "cmd=b", "--resign", "3"], "--resign 3: expected 2 whole numbers"),
         (["--engine", "cmd=a", "--engine", "cmd=b", "--seed", "3"], "--seed needs --book"),
-        (["--engine", "cmd=a", "--engine", "cmd=b", "--resume"], "name the PGN file"),
+        (["--engine", "cmd=a", "--engine", "cmd=b", "--resume"], "resume needs pgn"),
         (["missing.toml"], "missing.toml: No such file"),
     ],
 )

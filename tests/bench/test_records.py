@@ -140,7 +140,7 @@ def test_suites_have_a_table_of_their_own(tmp_path: Path) -> None:
     for record in (SUITE, replace(SUITE, id="sts", solved={"us": 9}, note="", date="2024-05-01")):
         save_suite(record, tmp_path)
     assert load_suites(tmp_path)["wac"] == SUITE
-    matches, suites = readme.read_text().split("Test suites and")
+    matches, suites = readme.read_text().split("Each test suite and")
     assert matches.rstrip() == table([RECORD]).rstrip()
     assert suites.splitlines()[-2:] == [
         "| sts | wac.epd | 9 of 201 | movetime=1 | us | abc | - | 2024-05-01 |",
