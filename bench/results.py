@@ -88,7 +88,7 @@ class GameResult:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the game has a result, so that it counts."""
+        """True if the game has a result, so that it counts."""
         return self.result in WHITE_POINTS
 
     @property

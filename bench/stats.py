@@ -126,7 +126,7 @@ class Estimate:
 
     @property
     def has_interval(self) -> bool:
-        """Whether the counts give a finite interval."""
+        """True if the counts give a finite interval."""
         return self.score_error > 0.0 and math.isfinite(self.elo) and math.isfinite(self.elo_error)
 
 

@@ -76,12 +76,12 @@ class TimeControl:
 
     @property
     def has_clock(self) -> bool:
-        """Whether there is a clock for several moves or the whole game."""
+        """True if there is a clock for several moves or the whole game."""
         return self.base is not None
 
     @property
     def is_timed(self) -> bool:
-        """Whether an engine can lose on time."""
+        """True if an engine can lose on time."""
         return self.base is not None or self.movetime is not None
 
     def clock_text(self) -> str:

@@ -92,7 +92,7 @@ class Network:
         return int(self.output_bias.shape[0])
 
     def architecture(self) -> dict[str, Any]:
-        """Returns the architecture as it is written in the header."""
+        """Returns the architecture as the header contains it."""
         return {
             "features": FEATURE_SET,
             "hidden": self.hidden,
