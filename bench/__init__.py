@@ -1,1 +1,1 @@
-"""Measuring: speed, suites, matches and their statistics."""
+"""Measurements: speed, test suites, and matches with their statistics."""

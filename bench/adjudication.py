@@ -1,4 +1,4 @@
-"""Ending games early by resignation, draw and tablebase adjudication and a move limit, with cutechess-cli's rules."""
+"""Adjudication of games by resignation, draw, tablebase and move limit, with the rules of cutechess-cli."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MATE_CENTIPAWNS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class ResignRule:
-    """An engine whose score is at most -`score` centipawns for `moves` moves in a row has lost; with `both_sides` the
-    opponent's score must have been at least `score` for as long.
+    """A rule by which an engine loses if its score is at most -`score` centipawns for `moves` moves in a row; with
+    `both_sides`, the opponent's score must also have been at least `score` for as long.
     """
 
     moves: int
@@ -32,8 +32,8 @@ class ResignRule:
 
 @dataclass(frozen=True, slots=True)
 class DrawRule:
-    """From full move `from_move` on, a game is drawn after `moves` moves of both sides in a row with scores within
-    `score` centipawns of zero. Captures and pawn moves start the count again.
+    """A rule by which, from full move `from_move` on, a game is drawn after `moves` moves of both sides in a row with
+    scores within `score` centipawns of zero. Captures and pawn moves restart the count.
     """
 
     from_move: int
@@ -43,7 +43,7 @@ class DrawRule:
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """When a game is ended from outside. `max_moves` counts full moves; `tablebases` is a folder of Syzygy files."""
+    """The rules of adjudication. `max_moves` counts full moves; `tablebases` is a folder of Syzygy files."""
 
     resign: ResignRule | None = None
     draw: DrawRule | None = None
@@ -53,7 +53,7 @@ class Adjudication:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A game's end: result and reason."""
+    """The end of a game: its result and the reason."""
 
     result: str
     termination: Termination
@@ -61,18 +61,18 @@ class Verdict:
 
 
 class Adjudicator:
-    """Counts moves in a row for the rules of one game. Call `after_move` after each engine move."""
+    """The adjudicator of one game, which counts consecutive moves. Call `after_move` after each engine move."""
 
     def __init__(self, rules: Adjudication, tablebase: Tablebase | None = None) -> None:
         self._rules = rules
         self._tablebase = tablebase
         self._quiet_plies = 0
-        # Moves in a row with a lost, and with a won, score; indexed by colour.
+        # Consecutive moves with a lost or a won score, indexed by colour.
         self._losing = {chess.WHITE: 0, chess.BLACK: 0}
         self._winning = {chess.WHITE: 0, chess.BLACK: 0}
 
     def after_move(self, board: chess.Board, record: MoveRecord) -> Verdict | None:
-        """The verdict after the move that `record` describes led to `board`, or None to play on."""
+        """Returns the verdict on `board` after the move that `record` describes, or None if the game continues."""
         verdict = self._by_tablebase(board) or self._by_scores(board, record)
         limit = self._rules.max_moves
         if verdict is None and limit is not None and len(board.move_stack) >= 2 * limit:
@@ -102,7 +102,7 @@ class Adjudicator:
         return None
 
     def _by_tablebase(self, board: chess.Board) -> Verdict | None:
-        # WDL tables are exact only right after a capture or pawn move; later, a cursed win may already be a draw.
+        # WDL tables are exact only after a capture or pawn move. Later, the fifty-move rule may change the result.
         if self._tablebase is None or board.castling_rights or board.halfmove_clock != 0:
             return None
         wdl = self._tablebase.get_wdl(board)
@@ -116,7 +116,7 @@ class Adjudicator:
 
 @functools.cache
 def open_tablebases(folder: str | None) -> Tablebase | None:
-    """Opens the Syzygy files in `folder` (None without one) once. Raises FileNotFoundError with a one-line message."""
+    """Opens a folder of Syzygy files once; returns None for None. Raises FileNotFoundError with a one-line message."""
     if folder is None:
         return None
     import chess.syzygy
@@ -126,12 +126,12 @@ def open_tablebases(folder: str | None) -> Tablebase | None:
     except OSError as error:
         raise FileNotFoundError(f"{shown(folder)}: {reason(error)}") from None
     if not any(path.suffix == ".rtbw" for path in files):
-        raise FileNotFoundError(f"{shown(folder)}: no Syzygy files (*.rtbw) here")
+        raise FileNotFoundError(f"{shown(folder)}: no Syzygy files (*.rtbw) found")
     return chess.syzygy.open_tablebase(folder, load_dtz=False)
 
 
 def natural_end(board: chess.Board) -> Verdict | None:
-    """The verdict of the rules of chess on `board`: mate, stalemate, repetition, fifty moves, material."""
+    """Returns the verdict by the rules of chess: mate, stalemate, repetition, fifty moves or insufficient material."""
     if not any(board.generate_legal_moves()):
         if board.is_check():
             return Verdict("0-1" if board.turn == chess.WHITE else "1-0", Termination.CHECKMATE)
@@ -140,7 +140,7 @@ def natural_end(board: chess.Board) -> Verdict | None:
         return Verdict("1/2-1/2", Termination.MATERIAL)
     if board.halfmove_clock >= 100:
         return Verdict("1/2-1/2", Termination.FIFTY_MOVES)
-    # Repetition needs four reversible plies, and python-chess searches the move stack for it: skip when impossible.
+    # The third occurrence needs eight reversible plies; skip python-chess's slow search of the move stack before that.
     if board.halfmove_clock >= 8 and board.is_repetition(3):
         return Verdict("1/2-1/2", Termination.REPETITION)
     return None

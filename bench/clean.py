@@ -1,7 +1,7 @@
-"""Removes what the Makefile's targets make in the project's folder: `python -m bench.clean STAMP...`, for `make clean`.
+"""Removes the files that the Makefile's targets create: `python -m bench.clean STAMP...`, run by `make clean`.
 
-Each STAMP is a file in a folder, and empty if `make` made the folder. From an environment this removes what `venv`,
-`make` and pip put there; it removes all of `docs/_build`. Other files in the targets' folders stay and are reported.
+Each STAMP is a file in a folder, and empty if `make` created the folder. From an environment, this removes the files of
+`venv`, `make` and pip; it removes all of `docs/_build`. Other files in these folders are reported and left in place.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engine.compiler.library import library_path
 from engine.compiler.sources import PROJECT_ROOT
 from engine.files import reason, shown
 
-#: What `venv` and `make` put into an environment; pip lists what it puts there in files called RECORD.
+#: The files that `venv` and `make` put into an environment; pip lists its own in files called RECORD.
 _PARTS = ("pyvenv.cfg", ".gitignore", "lib64", "bin/python*", "bin/[Aa]ctivate*", "lib/*/site-packages/secateur.pth")
 _STAMPS = (".play", ".warm", ".dev", ".lab", ".explore", ".docs", ".ready")
 
@@ -29,7 +29,7 @@ _CLEANED_TEXT = "make clean removes the files of this list.\n"
 
 
 def main(stamps: list[Path]) -> None:
-    """Removes the files and reports what stays. Raises OSError."""
+    """Removes the files and reports those that are left in place. Raises OSError."""
     stays = [path for stamp in stamps if stamp.parent.exists() for path in _remove_folder(stamp)]
     dist, kernels = PROJECT_ROOT / "dist", PROJECT_ROOT / "engine" / "kernels"
     remove_listed(dist / "secateur", MARKER_TEXT)
@@ -42,15 +42,15 @@ def main(stamps: list[Path]) -> None:
         stays += sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
         with suppress(OSError):
             folder.rmdir()
-    complain_about("make clean", [f"{shown(path)}: was not made by make, and stays" for path in stays])
+    complain_about("make clean", [f"{shown(path)}: was not made by make and is left in place" for path in stays])
 
 
 def _remove_folder(stamp: Path) -> list[Path]:
-    """Removes what `make` put into the folder of a stamp, if it made the folder; returns what stays."""
+    """Removes the files that `make` put into the folder of a stamp, if it made the folder; returns the other files."""
     folder = stamp.parent
     if folder.is_symlink() or not stamp.is_file() or stamp.stat().st_size:
         return [folder]
-    if folder.name == "_build":  # Sphinx's
+    if folder.name == "_build":  # made by Sphinx
         shutil.rmtree(folder)
         return []
     names = {*_STAMPS, *(path.relative_to(folder).as_posix() for part in _PARTS for path in folder.glob(part))}

@@ -1,4 +1,4 @@
-"""UCI engines as child processes whose answers are timed."""
+"""UCI engines that run as child processes and whose answers are timed."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from bench.uci import UCIOK_SECONDS
 from engine.errors import CommandError
 from engine.files import quoted, reason
 
-#: Seconds that any one answer may take; a whole command may take twice as long.
+#: The longest time for an answer, in seconds; a whole command may take twice as long.
 PATIENCE: Final = 300.0
 
 
 class EngineError(CommandError):
-    """An engine that does not start or answer, or answers nonsense; the message names it."""
+    """Raised if an engine does not start or answer, or its answer is invalid; the message names the engine."""
 
 
 class Conversation:
-    """A UCI engine as a child process, for timing what it does. Raises EngineError when it does not start."""
+    """A UCI engine as a child process whose answers are timed. Raises EngineError if it does not start."""
 
     def __init__(self, spec: EngineSpec) -> None:
         self.name = spec.name
-        #: Everything it said on stdout and stderr.
+        #: The lines that the engine has printed on stdout and stderr.
         self.heard: list[str] = []
         try:
             self.process = subprocess.Popen(
@@ -45,14 +45,14 @@ class Conversation:
             raise EngineError(f"{self.name} does not start: {reason(error)}") from None
 
     def ask(self, command: str, answer: str, patience: float = PATIENCE) -> tuple[str, float]:
-        """Sends a command; returns the first line that starts with `answer`, and the seconds until it came.
+        """Sends a command; returns the first line that starts with `answer`, and the seconds until it arrived.
 
-        Raises EngineError when that takes longer than `patience` seconds, or the engine has ended.
+        Raises EngineError if this takes longer than `patience` seconds or the engine ends.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         start = time.perf_counter()
-        # The alarm also ends an engine that says nothing at all: its output ends, and with it the loop below.
+        # The alarm kills an engine that does not answer; then its output ends, and so does the loop below.
         alarm = threading.Timer(patience, self.process.kill)
         alarm.start()
         try:
@@ -82,13 +82,13 @@ class Conversation:
             self.process.wait()
 
 
-#: This Secateur.
+#: The Secateur that is running.
 OURS: Final = EngineSpec("Secateur", tuple(SECATEUR))
 
 
 @contextmanager
 def started(spec: EngineSpec) -> Iterator[Conversation]:
-    """An engine that is ready, with its options set. Raises EngineError."""
+    """Starts an engine, sets its options, and yields it when it is ready. Raises EngineError."""
     with Conversation(spec) as engine:
         engine.ask("uci", "uciok", UCIOK_SECONDS)
         for name, value in spec.options:
@@ -98,13 +98,13 @@ def started(spec: EngineSpec) -> Iterator[Conversation]:
 
 
 def find_stockfish() -> EngineSpec | None:
-    """Stockfish on the PATH or where Debian puts games; None without it."""
+    """Returns Stockfish from the PATH or from Debian's folder for games; None if it is not installed."""
     path = shutil.which("stockfish") or shutil.which("/usr/games/stockfish")
     return None if path is None else EngineSpec("Stockfish", (path,))
 
 
 def run(spec: EngineSpec, *arguments: object) -> tuple[str, str]:
-    """What an engine's program prints on stdout and stderr with these arguments. Raises EngineError when it fails."""
+    """Runs an engine's program with these arguments; returns its stdout and stderr. Raises EngineError if it fails."""
     name = " ".join(map(str, (spec.name, *arguments[:1])))
     command = [spec.resolved_program(), *spec.command[1:], *map(str, arguments)]
     try:
@@ -121,7 +121,7 @@ def run(spec: EngineSpec, *arguments: object) -> tuple[str, str]:
     except OSError as error:
         raise EngineError(f"{name}: {reason(error)}") from None
     except subprocess.TimeoutExpired:
-        raise EngineError(f"{name}: has not ended in {2 * PATIENCE:.0f} s") from None
+        raise EngineError(f"{name}: did not end within {2 * PATIENCE:.0f} s") from None
     if done.returncode:
         last = ["nothing", *f"{done.stdout}\n{done.stderr}".strip().splitlines()][-1]
         raise EngineError(f"{name}: exit status {done.returncode}; its last line: {quoted(last)}")

@@ -1,6 +1,6 @@
-"""The description of one match: a TOML file, options of the command line, or a file that options override.
+"""The description of a match, from a TOML file, command-line options, or a file that options override.
 
-Mistakes are found here, before an engine is started. The message names the option, or the file and the key.
+Invalid descriptions are rejected here, before an engine starts. The message names the option, or the file and the key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RUNNERS: Final = ("auto", "builtin", "cutechess", "fastchess")
 FORMATS: Final = ("match", "gauntlet", "round-robin")
 DEFAULT_LIMIT: Final = "10+0.1"
 
-#: What settings may be, by their names, wherever they stand in a description: some values, or least and most.
+#: The valid values or the bounds of settings, by name, at any level of a description.
 _CHOICES: Final[dict[str, tuple[object, ...]]] = {"format": FORMATS, "runner": RUNNERS, "order": ORDERS}
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "rounds": (1, 10_000_000),
@@ -42,16 +42,16 @@ _BOUNDS: Final[dict[str, tuple[float, float]]] = {
 
 
 class DescriptionError(CommandError, ValueError):
-    """An invalid description of a match; the message is one line."""
+    """Raised if the description of a match is invalid; the message is one line."""
 
 
 class MissingDescriptionError(DescriptionError, MissingError):
-    """The file of a description is missing, unreadable or not TOML."""
+    """Raised if the file of a description is missing, unreadable or not TOML."""
 
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """Where openings come from: a file, read in `order` ("sequential" or "random" by `seed`), cut to `plies`."""
+    """A file of openings, read in `order` ("sequential", or "random" with `seed`) and cut to `plies`."""
 
     file: str
     order: str = "sequential"
@@ -63,9 +63,9 @@ class Book:
 class MatchDescription:
     """A match or tournament.
 
-    Each of `rounds` rounds plays every pairing of `format` as a pair of games, one with each colour. `time_margin` is
-    what an engine may overstep, `hang_seconds` how long it may be silent where no clock limits it; both in seconds.
-    `cluster` is the address of a Dask scheduler for the built-in runner.
+    Each of `rounds` rounds plays every pairing of `format` as a pair of games, one with each colour. An engine may
+    exceed its time by `time_margin` seconds, and think for `hang_seconds` seconds if no clock limits it. `cluster` is
+    the address of a Dask scheduler for the built-in runner.
     """
 
     engines: tuple[EngineSpec, ...]
@@ -87,47 +87,47 @@ class MatchDescription:
         _check(self)
         names = [engine.name for engine in self.engines]
         if len(names) < 2:
-            raise DescriptionError("a match needs two engines")
+            raise DescriptionError("a match needs at least two engines")
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise DescriptionError(f"two engines are called {twice}; give them different names")
+            raise DescriptionError(f"two engines are called {twice}; give each a different name")
         if self.format == "match" and len(names) != 2:
-            raise DescriptionError(f"a match is between two engines, not {len(names)}; set format for a tournament")
+            raise DescriptionError(f"a match must have two engines (got {len(names)}); set format for a tournament")
         if self.pgn is not None and self.pgn.endswith(("/", os.sep)):
             raise DescriptionError(f"pgn {quoted(self.pgn)} names a folder, not a file")
         if self.resume and self.pgn is None:
-            raise DescriptionError("to resume, name the PGN file of the match that was cut short")
+            raise DescriptionError("resume needs pgn, the PGN file of the interrupted match")
         if self.resume and self.overwrite:
-            raise DescriptionError("either resume or overwrite, not both")
+            raise DescriptionError("resume and overwrite cannot be combined")
 
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits over everything that decides which games are played and how.
+        """Returns twelve hexadecimal digits that depend on every setting that affects the games.
 
-        A resumed match must have the same. The number of rounds does not count: a finished match can be prolonged.
+        A resumed match must have the same fingerprint. The number of rounds is left out, so a match can be prolonged.
         """
         parts = (self.engines, self.format, self.book, self.adjudication, self.time_margin, self.hang_seconds)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def _check(settings: Any, place: str = "") -> None:
-    """Checks the settings of a dataclass, and of those in it. Raises `DescriptionError`."""
+    """Checks the settings of a dataclass and of the dataclasses in it. Raises `DescriptionError`."""
     for item in fields(settings):
         name, value = place + item.name, getattr(settings, item.name)
         if is_dataclass(value):
             _check(value, f"{name}.")
         if item.name in _CHOICES and value not in _CHOICES[item.name]:
             choices = ", ".join(map(str, _CHOICES[item.name]))
-            raise DescriptionError(f"{name} is one of {choices}, not {quoted(str(value))}")
+            raise DescriptionError(f"{name} must be one of {choices} (got {quoted(str(value))})")
         if item.name in _BOUNDS and value is not None:
             least, most = _BOUNDS[item.name]
             # "nan" is neither too small nor too large.
             if not least <= value <= most:
                 bound = f"at most {most:g}" if value > most else f"at least {least:g}"
-                raise DescriptionError(f"{name} is {bound}, not {shown(str(value))}")
+                raise DescriptionError(f"{name} must be {bound} (got {shown(str(value))})")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds every option that describes a match; `from_arguments` reads them back."""
+    """Adds every option that describes a match; `from_arguments` reads them."""
     parser.add_argument(
         "file", nargs="?", metavar="FILE.toml", help="a file that describes the match; options override it"
     )
@@ -137,53 +137,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         nargs="+",
         metavar="KEY=VALUE",
-        help="an engine: cmd=, name=, arg=, dir=, tc=, st=, nodes=, depth=, restart=on|off, option.NAME=",
+        help="add an engine: cmd=, name=, arg=, dir=, tc=, st=, nodes=, depth=, restart=on|off, option.NAME=",
     )
-    engines.add_argument("--each", nargs="+", default=[], metavar="KEY=VALUE", help="the same for every --engine")
+    engines.add_argument("--each", nargs="+", default=[], metavar="KEY=VALUE", help="settings for every --engine")
     engines.add_argument("--tc", help=f"time control of engines without one (default {DEFAULT_LIMIT})")
     games = parser.add_argument_group("games")
-    games.add_argument("--rounds", type=int, metavar="N", help="pairs of games of each pairing (default 1)")
+    games.add_argument("--rounds", type=int, metavar="N", help="pairs of games for each pairing (default 1)")
     add_book_arguments(games)
-    games.add_argument("--concurrency", type=int, help="games at the same time (default 1)")
+    games.add_argument("--concurrency", type=int, help="games to play at the same time (default 1)")
     games.add_argument("--event", help="the PGN Event tag")
     rules = parser.add_argument_group("adjudication")
     add_rule_arguments(rules)
-    rules.add_argument("--time-margin", type=float, metavar="MS", help="milliseconds an engine may overstep")
+    rules.add_argument("--time-margin", type=float, metavar="MS", help="milliseconds to allow beyond an engine's time")
     rules.add_argument(
         "--hang",
         type=float,
         dest="hang_seconds",
         metavar="SECONDS",
-        help="silence without a clock that is a loss (default 60)",
+        help="time for a move if no clock limits it (default 60)",
     )
     output = parser.add_argument_group("output and runner")
-    output.add_argument("--pgn", metavar="FILE", help="write the games here")
-    output.add_argument("--resume", action="store_true", default=None, help="play what is missing in the PGN file")
-    output.add_argument("--overwrite", action="store_true", default=None, help="start the PGN file afresh")
-    output.add_argument("--runner", choices=RUNNERS, help="what plays (default: what is on the PATH, else built in)")
+    output.add_argument("--pgn", metavar="FILE", help="write the games to this file")
+    output.add_argument("--resume", action="store_true", default=None, help="play the games missing from the PGN file")
+    output.add_argument("--overwrite", action="store_true", default=None, help="replace the games in the PGN file")
+    output.add_argument("--runner", choices=RUNNERS, help="the runner (default: one on the PATH, else builtin)")
     output.add_argument("--cluster", metavar="tcp://HOST:PORT", help="play on the workers of this Dask scheduler")
 
 
 def add_book_arguments(group: argparse._ActionsContainer) -> None:
-    """Adds what `book_from_arguments` reads back: the openings."""
-    group.add_argument("--book", help="openings: EPD or PGN, also zipped")
+    """Adds the options for openings, which `book_from_arguments` reads."""
+    group.add_argument("--book", help="take openings from this EPD or PGN file, which may be zipped")
     group.add_argument("--order", choices=("sequential", "random"), help="order of the openings")
-    group.add_argument("--seed", type=int, help="seed of the random order")
+    group.add_argument("--seed", type=int, help="seed for the random order")
     group.add_argument("--plies", type=int, help="cut PGN openings to this many plies")
 
 
 def add_rule_arguments(group: argparse._ActionsContainer) -> None:
-    """Adds what `rules_from_arguments` reads back: when a game is ended from outside."""
-    group.add_argument("--resign", metavar="MOVES,SCORE[,both]", help="lost after MOVES moves at -SCORE centipawns")
-    group.add_argument("--draw", metavar="FROM,MOVES,SCORE", help="drawn from move FROM after MOVES moves within SCORE")
-    group.add_argument("--max-moves", type=int, help="drawn after this many moves")
-    group.add_argument("--tb", metavar="FOLDER", help="adjudicate by Syzygy tablebases")
+    """Adds the options for adjudication, which `rules_from_arguments` reads."""
+    group.add_argument("--resign", metavar="MOVES,SCORE[,both]", help="resign after MOVES moves at -SCORE centipawns")
+    group.add_argument("--draw", metavar="FROM,MOVES,SCORE", help="draw from move FROM after MOVES moves within SCORE")
+    group.add_argument("--max-moves", type=int, help="draw after this many moves")
+    group.add_argument("--tb", metavar="FOLDER", help="adjudicate by the Syzygy tablebases in this folder")
 
 
 def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> MatchDescription:
-    """The match that `add_arguments` options and the file they name describe; `format` overrides both.
+    """Returns the match described by the options of `add_arguments` and by the file that they name.
 
-    Raises `DescriptionError`.
+    `format` overrides both. Raises `DescriptionError`.
     """
     values: dict[str, Any] = read_toml(arguments.file) if arguments.file else {}
     if arguments.engine:
@@ -193,7 +193,7 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
         except ValueError as error:
             raise DescriptionError(f"--engine{' or --each' * bool(arguments.each)}: {error}") from None
     elif arguments.tc or arguments.each:
-        raise DescriptionError("--tc and --each are for engines given with --engine; in a file, write tc there")
+        raise DescriptionError("--tc and --each need --engine; for the engines of a file, set tc in the file")
     for item in fields(MatchDescription):
         value = getattr(arguments, item.name, None)
         if value is not None and item.name not in ("engines", "format", "book", "time_margin"):
@@ -205,12 +205,12 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
     if format is not None:
         values["format"] = format
     if "engines" not in values:
-        raise DescriptionError("no engines: give --engine twice, or a description file")
+        raise DescriptionError("no engines; pass --engine twice, or a description file")
     return MatchDescription(**values)
 
 
 def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Book | None:
-    """`book` with what the options of `add_book_arguments` change. Raises `DescriptionError`."""
+    """Returns `book` as changed by the options of `add_book_arguments`. Raises `DescriptionError`."""
     changes = _given(arguments, order="order", seed="seed", plies="plies")
     if arguments.book is not None:
         book = Book(arguments.book)
@@ -220,7 +220,7 @@ def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Boo
 
 
 def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> Adjudication:
-    """`rules` with what the options of `add_rule_arguments` change. Raises `DescriptionError`."""
+    """Returns `rules` as changed by the options of `add_rule_arguments`. Raises `DescriptionError`."""
     changes = _given(arguments, max_moves="max_moves", tb="tablebases")
     if arguments.resign is not None:
         parts = arguments.resign.split(",")
@@ -238,13 +238,13 @@ def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> 
 
 
 def _given(arguments: argparse.Namespace, **keys: str) -> dict[str, Any]:
-    """The values of the options that were given, by their keys in a description."""
+    """Returns the values of the options that were given, by their keys in a description."""
     return {key: getattr(arguments, name) for name, key in keys.items() if getattr(arguments, name) is not None}
 
 
 def _integers(option: str, text: str, parts: list[str], count: int) -> list[int]:
     if len(parts) != count or not all(re.fullmatch(r"\s*[0-9]{1,9}\s*", part) for part in parts):
-        raise DescriptionError(f"{option} {shown(text)}: expected {count} whole numbers with commas between them")
+        raise DescriptionError(f"{option} {shown(text)}: expected {count} whole numbers separated by commas")
     return [int(part) for part in parts]
 
 
@@ -269,9 +269,9 @@ _TYPE_NAMES: Final[dict[type, str]] = {
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """The fields of a `MatchDescription` that the file sets. Raises `DescriptionError` naming file and key."""
+    """Returns the fields of a `MatchDescription` that the file sets. Raises `DescriptionError` with file and key."""
     try:
-        # Python's TOML reader takes quadratic time for some texts.
+        # The size is limited because Python's TOML reader takes quadratic time for some texts.
         data = tomllib.loads(read_text(path, limit=1 << 16))
     except (OSError, RecursionError, ValueError) as error:
         problem = reason(error) if isinstance(error, OSError) else str(error)
@@ -285,7 +285,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a `MatchDescription` that the data of a file set. Raises `DescriptionError` naming the key."""
+    """Returns the fields of a `MatchDescription` that a file's data set. Raises `DescriptionError` with the key."""
     kinds = get_type_hints(MatchDescription) | {"tc": str, "engines": list}
     del kinds["resume"], kinds["overwrite"]
     values = _checked(data, kinds)
@@ -313,13 +313,13 @@ def _engine(data: object, name: str, limit: str) -> EngineSpec:
 
 
 def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: Iterable[str] = ()) -> dict[str, Any]:
-    """The values of the table `name` whose keys and types are `kinds`; those that are dataclasses are made."""
+    """Checks the table `name` against the keys and types in `kinds`; returns its values, with tables as dataclasses."""
     if not isinstance(data, dict):
         raise DescriptionError(f"{name} must be a table, not {shown(repr(data))}")
     place = f"{name}." if name else ""
     for key in data:
         if key not in kinds:
-            raise DescriptionError(f"{place}{shown(key)} is not known here; known are {', '.join(kinds)}")
+            raise DescriptionError(f"{place}{shown(key)} is not a known key; known keys: {', '.join(kinds)}")
     for key in required:
         if key not in data:
             raise DescriptionError(f"{name} needs the key '{key}'")
@@ -327,16 +327,16 @@ def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: I
 
 
 def _value(value: Any, kind: Any, name: str) -> Any:
-    """The value of the key `name`, which is of a type or a union of types."""
+    """Checks the value of the key `name` against `kind`, a type or a union of types; returns the value."""
     kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
     if is_dataclass(kinds[0]):
         required = [item.name for item in fields(kinds[0]) if item.default is item.default_factory is MISSING]
         return kinds[0](**_checked(value, get_type_hints(kinds[0]), name, required))  # type: ignore[operator]
-    # In Python, a bool is an int, but "rounds = true" is a mistake; and a whole number is a number.
+    # In Python, a bool is an int, but "rounds = true" is a mistake. A float may be written as a whole number.
     allowed = (*kinds, int) if float in kinds else tuple(kinds)
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
         expected = " or ".join(_TYPE_NAMES[one] for one in kinds)
         raise DescriptionError(f"{name} must be {expected}, not {shown(repr(value))}")
     if any("\0" in str(text) for text in (value if isinstance(value, list) else [value])):
-        raise DescriptionError(f"{name} holds a null character")
+        raise DescriptionError(f"{name} contains a null character")
     return value

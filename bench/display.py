@@ -1,4 +1,4 @@
-"""Tables that rich draws: the figures of a running match, and results on stdout."""
+"""Output with rich: the table of a running match's figures, and the console for results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def figures_table(figures: dict[str, str]) -> Any:
-    """Labels and texts as a rich table of two columns."""
+    """Returns labels and texts as a rich table of two columns."""
     from rich.table import Table
 
     table = Table(show_header=False, box=None, pad_edge=False)
@@ -18,11 +18,11 @@ def figures_table(figures: dict[str, str]) -> Any:
 
 
 def result_console() -> Any:
-    """A rich console on stdout for results."""
+    """Returns a rich console on stdout for results."""
     from rich.console import Console
 
-    # Engine names may look like markup.
+    # Markup is disabled because engine names may contain it.
     console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:  # a file has no width of its own
+    if not console.is_terminal:  # a file has no width
         console.width = 140
     return console

@@ -1,4 +1,4 @@
-"""The description of an engine: its command, options and limits, as plain data that can be sent to another machine."""
+"""Descriptions of engines: command, options and limits, as plain data that can be sent to another machine."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from engine.files import quoted, shown, user_path
 
 
 def _this_secateur() -> list[str]:
-    """The command that starts the Secateur that is running."""
+    """Returns the command that starts the Secateur that is running."""
     if getattr(sys, "frozen", False):
         return [sys.executable]
-    if __name__.startswith("secateur."):  # installed; -P keeps files of the current folder from being imported
+    if __name__.startswith("secateur."):  # installed; -P prevents imports from the current folder
         return [sys.executable, "-P", "-m", "secateur"]
     return [sys.executable, str(PROJECT_ROOT / "uci_main.py")]
 
@@ -30,19 +30,19 @@ SECATEUR: Final = _this_secateur()
 
 
 class EngineSpecError(CommandError, ValueError):
-    """An invalid description of an engine; the message names the key."""
+    """Raised if the description of an engine is invalid; the message names the key."""
 
 
 class MissingEngineError(EngineSpecError, MissingError):
-    """An engine whose program or folder is missing or unusable."""
+    """Raised if the program or folder of an engine is missing or unusable."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """One engine of a match.
+    """An engine of a match.
 
-    `command` is the program and its arguments, `directory` where it is started, `options` pairs of UCI option name
-    and value (as text), `limit` its time control. `restart` starts it afresh for every game.
+    `command` is the program with its arguments, `directory` is the folder in which it starts, `options` contains pairs
+    of UCI option name and value (as text), and `limit` is its time control. With `restart`, it restarts for each game.
     """
 
     name: str
@@ -53,11 +53,11 @@ class EngineSpec:
     restart: bool = False
 
     def process_key(self) -> tuple[object, ...]:
-        """Equal for engines that can share one process: they differ only in limits and in values of options."""
+        """Returns a key that is equal for engines that can share a process: limits and option values may differ."""
         return self.name, self.command, self.directory, tuple(name for name, _ in self.options)
 
     def resolved_program(self) -> str:
-        """The program's path. Raises `MissingEngineError` when there is no such program, or it cannot be started."""
+        """Returns the program's path. Raises `MissingEngineError` if it does not exist or cannot be started."""
         program = self.command[0]
         base = Path(self.directory or ".")
         if not base.is_dir():
@@ -74,10 +74,10 @@ class EngineSpec:
 
 
 def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallback: str = "") -> EngineSpec:
-    """Builds an engine from `key=value` texts as cutechess-cli writes them: cmd, name, arg, dir, tc, st, nodes, depth,
-    restart, option.NAME. `defaults` come first and are overridden; `fallback` is the limit without any.
+    """Builds an engine from `key=value` texts like those of cutechess-cli: cmd, name, arg, dir, tc, st, nodes, depth,
+    restart, option.NAME. `pairs` override `defaults`; `fallback` is the limit if there is no other.
 
-    A lone text without "=" is the command. Raises `EngineSpecError`.
+    A text without "=" is the command. Raises `EngineSpecError`.
     """
     values: dict[str, str] = {}
     arguments: list[str] = []
@@ -95,18 +95,18 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
             elif key in ("tc", "st", "movetime", "nodes", "depth"):
                 own_limits[key] = value
             elif key == "cmd" and "cmd" in own_values:
-                raise EngineSpecError(f"{quoted(pair)}: the command is {shown(own_values['cmd'])} already")
+                raise EngineSpecError(f"{quoted(pair)}: the command is already {shown(own_values['cmd'])}")
             elif key in ("cmd", "name", "dir", "restart"):
                 own_values[key] = value
             elif pair != "proto=uci":
                 raise EngineSpecError(
-                    f"'{pair}': an engine's keys are cmd, name, arg, dir, tc, st, nodes, depth, restart, option.NAME"
+                    f"'{pair}': unknown key; expected cmd, name, arg, dir, tc, st, nodes, depth, restart or option.NAME"
                 )
         values |= own_values
-        # An engine's own limit replaces the common one as a whole: a clock and the common node limit would be a trap.
+        # An engine's own limit replaces the common limit, to which it must not be added.
         limits = own_limits or limits
     if "cmd" not in values:
-        raise EngineSpecError("an engine without cmd=")
+        raise EngineSpecError("an engine needs cmd=")
     command = split_command(values["cmd"]) + tuple(arguments)
     limit = ",".join(value if key == "tc" else f"{key}={value}" for key, value in limits.items()) or fallback
     return make_engine(
@@ -115,15 +115,15 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
 
 
 def this_engine(*more: str) -> list[str]:
-    """Secateur itself, as `engine_from_pairs` takes an engine, with `more` pairs."""
+    """Returns Secateur and `more` as pairs for `engine_from_pairs`."""
     program, *arguments = SECATEUR
     return [f"cmd={program}", *(f"arg={argument}" for argument in arguments), *more]
 
 
 def compile_kernels(engines: Iterable[EngineSpec], cluster: str | None = None) -> None:
-    """Compiles the kernels of this Secateur, if it is among the engines, before its clock runs.
+    """Compiles the kernels of this Secateur if it is among the engines.
 
-    An engine that compiles them itself may lose its first game on time. Engines of a `cluster` are elsewhere.
+    An engine that compiles them while its clock runs may lose its first game on time. Does nothing for a `cluster`.
     """
     if cluster is None and any(_is_this_engine(engine) for engine in engines):
         from search.warmup import load_kernels
@@ -132,7 +132,7 @@ def compile_kernels(engines: Iterable[EngineSpec], cluster: str | None = None) -
 
 
 def _is_this_engine(engine: EngineSpec) -> bool:
-    """Whether it is the Secateur that runs, with its usual kernels."""
+    """Returns whether the engine is the Secateur that is running, with its usual kernels."""
     if engine.command[: len(SECATEUR)] == tuple(SECATEUR):
         return set(engine.command[len(SECATEUR) :]) <= {"--tuning"}
     try:
@@ -146,7 +146,7 @@ def _is_this_engine(engine: EngineSpec) -> bool:
 def make_engine(
     name: str, command: tuple[str, ...], limit: str, directory: str | None, options: dict[str, str], restart: bool
 ) -> EngineSpec:
-    """Checks and builds an `EngineSpec`; the name defaults to the program's. Raises `EngineSpecError`, PathError."""
+    """Checks and builds an `EngineSpec`; the default name is the program's. Raises `EngineSpecError` and PathError."""
     if not command or not command[0]:
         raise EngineSpecError("the engine's command is empty")
     command = (str(user_path(command[0])) if command[0].startswith("~") else command[0], *command[1:])
@@ -162,12 +162,12 @@ def make_engine(
         raise EngineSpecError(f"engine {name}: {error}") from None
     for option, value in options.items():
         if "\n" in option + value or not option.strip():
-            raise EngineSpecError(f"engine {name}: option {option!r} cannot be sent")
+            raise EngineSpecError(f"engine {name}: option {option!r} has an empty name or a line break")
     return EngineSpec(name, command, control, directory, tuple(options.items()), restart)
 
 
 def split_command(text: str) -> tuple[str, ...]:
-    """The program and arguments of a command line; an existing file whose name has spaces is one program."""
+    """Splits a command line into program and arguments; the name of an existing file may contain spaces."""
     if Path(text).is_file():
         return (text,)
     try:

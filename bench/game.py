@@ -1,7 +1,7 @@
-"""One game between two engines: clocks, rules, adjudication, and which engine is at fault when something breaks.
+"""A game between two engines: clocks, rules, adjudication, and the attribution of faults.
 
-Every worker, in a local process or on another machine, runs `play_task`. Each thread keeps its engines running from
-game to game.
+Every worker, in a local process or on another machine, runs `play_task`. Each thread keeps its engines running between
+games.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bench.uci import GRACE_SECONDS, Engine, EngineFaultError, EnginePool, engin
 
 @dataclass(frozen=True, slots=True)
 class GameTask:
-    """Everything needed to play one game, as plain data for any machine. Times are in seconds."""
+    """All data that a machine needs to play one game. Times are in seconds."""
 
     game: int
     pair: int
@@ -36,12 +36,12 @@ class GameTask:
 
     @property
     def round_name(self) -> str:
-        """The PGN Round tag: the pair and the game's number in the pair, both from 1."""
+        """The PGN Round tag: the pair and the game's number in it, both counted from 1."""
         return f"{self.pair + 1}.{self.game - 2 * self.pair + 1}"
 
 
 class Clock:
-    """One side's clock. Times are in seconds."""
+    """The clock of one side. Times are in seconds."""
 
     def __init__(self, control: TimeControl, margin: float) -> None:
         self.control = control
@@ -50,12 +50,12 @@ class Clock:
         self.moves_to_go = control.moves
 
     def patience(self, hang_seconds: float) -> float:
-        """How long to wait for a move before the engine counts as hanging, in seconds."""
+        """Returns the seconds to wait for a move before the engine counts as hanging."""
         allowed = self._allowed()
         return hang_seconds if allowed is None else allowed + self._margin + GRACE_SECONDS
 
     def spend(self, seconds: float) -> float | None:
-        """Takes the time of a move off the clock; returns the excess over the time limit, None if there is none.
+        """Deducts the time of a move; returns the excess over the time limit, None if there is none.
 
         As in cutechess-cli, only whole milliseconds count: 10.9 ms is within a limit of 10 ms.
         """
@@ -91,7 +91,7 @@ def _limit(own: Clock, clocks: dict[chess.Color, Clock]) -> chess.engine.Limit:
 
 
 async def _play(task: GameTask, pool: EnginePool) -> GameResult:
-    """Plays the game to its end. An engine that fails loses the game."""
+    """Plays a game to its end. An engine that fails loses the game."""
     date = datetime.datetime.now(datetime.UTC).strftime("%Y.%m.%d")
     board = task.opening.board()
     records = [MoveRecord(move, book=True) for move in task.opening.moves]
@@ -112,7 +112,7 @@ async def _play(task: GameTask, pool: EnginePool) -> GameResult:
             )
             over = clock.spend(record.seconds)
             if over is not None:
-                raise EngineFaultError(Termination.TIME_FORFEIT, f"overstepped its time by {over * 1000:.0f} ms")
+                raise EngineFaultError(Termination.TIME_FORFEIT, f"exceeded its time by {over * 1000:.0f} ms")
             board.push(move)
             records.append(record)
             verdict = natural_end(board) or adjudicator.after_move(board, record)
@@ -151,7 +151,7 @@ def play_task(task: GameTask) -> GameResult:
 
 
 def check_engine(spec: EngineSpec) -> str | None:
-    """Starts and ends an engine; returns its problem in one line, None if it works."""
+    """Starts and ends an engine; returns a line about its problem, or None if it works."""
 
     async def check() -> str | None:
         try:

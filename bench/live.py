@@ -1,4 +1,4 @@
-"""The view of a running match: one line, which a terminal renews in its place."""
+"""The view of a running match: a line of figures, which is updated in place on a terminal."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from bench.results import GameResult
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.progress import Display, duration
 
-#: The time left is estimated from the pace of this many games: those of a resumed match come all at once.
+#: The time left is estimated from this many recent games, because those of a resumed match arrive all at once.
 PACE_GAMES = 64
 
 
 class LiveView(Display):
-    """Shows games, score, Elo, LLR and the time left; `add` every finished game. Faults have lines of their own.
+    """A display of games, score, Elo, LLR and the time left. Pass every finished game to `add`.
 
-    `engines` are the names in the order of the description, `planned` the games of the whole match.
+    `engines` contains the names in the order of the description; `planned` is the number of games of the whole match.
     """
 
     def __init__(self, engines: tuple[str, ...], planned: int, sprt: Sprt | None = None, quiet: bool = False) -> None:
@@ -27,7 +27,7 @@ class LiveView(Display):
         self._sprt = sprt
         self._games: list[GameResult] = []
         self._faults: list[str] = []
-        #: The problems that are already on stderr, one line each.
+        #: The problems that have been printed on stderr, one line each.
         self.told: list[str] = []
         self._finished: deque[float] = deque([self.began], maxlen=PACE_GAMES)
 
@@ -37,21 +37,21 @@ class LiveView(Display):
             self.print_line()
 
     def add(self, game: GameResult) -> None:
-        """Takes a finished game."""
+        """Adds a finished game and its fault, if it has one."""
         self._games.append(game)
         self._finished.append(time.monotonic())
         if game.fault is not None:
             self.add_problem(game.fault)
 
     def add_problem(self, text: str) -> None:
-        """Takes a line about what went wrong, and shows it at once."""
+        """Adds a line about a problem and shows it at once."""
         self._faults.append(text)
         if self.shows_lines:
             self.say(text)
             self.told.append(text)
 
     def figures(self) -> dict[str, str]:
-        """What there is to show, as label and text."""
+        """Returns the texts to show, by their labels."""
         done = len(self._games)
         figures = {"games": f"{done} of {self._planned} finished"}
         for name in self._engines if len(self._engines) > 2 else self._engines[:1]:
@@ -73,5 +73,5 @@ class LiveView(Display):
         return figures
 
     def line(self) -> str:
-        """The figures in one line."""
+        """Returns the figures in one line."""
         return "; ".join(f"{label} {text}" for label, text in self.figures().items())

@@ -1,11 +1,11 @@
-"""The build backend that pyproject.toml names: it makes one package `secateur` of the checkout's modules.
+"""The build backend that pyproject.toml names, which makes the package `secateur` from the checkout's modules.
 
-    wheel      secateur/engine, secateur/eval, secateur/search, secateur/bench, with `secateur.` in front of the names
-               of modules; uci_main.py is secateur/__main__.py. Kernels that were compiled ahead of time go along.
-    editable   secateur.pth, which puts the checkout's own `secateur` (engine/checkout) on the path
-    sdist      the files of the checkout as they are
+    wheel      secateur/engine, secateur/eval, secateur/search and secateur/bench, with the prefix `secateur.` in module
+               names; uci_main.py becomes secateur/__main__.py. Kernels that were compiled ahead of time are included.
+    editable   secateur.pth, which adds the checkout's package `secateur` (engine/checkout) to the import path
+    sdist      the unchanged files of the checkout
 
-Setuptools does the work, in a temporary folder.
+Setuptools does the work in a temporary folder.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ __all__ = [
     "prepare_metadata_for_build_wheel",
 ]
 
-#: Modules that make the package and are not part of it.
+#: Modules that build the package but do not belong to it.
 LEFT_OUT: Final = ("bench/packaging.py", "engine/checkout")
 
-#: The oldest version of the GNU C library that a wheel is tagged for: that of manylinux2014.
+#: The oldest version (2.x) of the GNU C library for which a wheel is tagged: that of manylinux2014.
 OLDEST_GLIBC: Final = 17
 
 _is_editable = False
 
 
 def kernels() -> list[Path]:
-    """The libraries of kernels that are there."""
+    """Returns the existing kernel libraries."""
     paths = (ROOT / "engine" / "kernels").glob("*")
     return sorted(path for path in paths if path.suffix in (".so", ".dll", ".dylib"))
 
 
 def platform_tag(libraries: list[Path]) -> str:
-    """The platform in the wheel's name, with libraries inside: on Linux the oldest C library that has all they use."""
+    """Returns the platform tag of a wheel with these libraries; on Linux, the oldest C library that they can use."""
     system = re.sub("[-.]", "_", sysconfig.get_platform())
     used = [int(number) for path in libraries for number in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())]
     if sys.platform != "linux" or not used:
@@ -62,17 +62,17 @@ def platform_tag(libraries: list[Path]) -> str:
 
 
 class BuildModules(build_py):  # type: ignore[misc]  # setuptools may come without types
-    """Copies the modules into the package and rewrites their imports."""
+    """The build step that copies the modules into the package and rewrites their imports."""
 
     build_lib: str
 
     def finalize_options(self) -> None:
-        """Puts everything into the package's folder."""
+        """Makes the package's folder the target of the build."""
         super().finalize_options()
         self.build_lib = str(Path(self.build_lib, PACKAGE))
 
     def run(self) -> None:
-        """Copies and rewrites."""
+        """Copies the modules and rewrites their imports; for an editable wheel, writes only secateur.pth."""
         target = Path(self.build_lib)
         if _is_editable:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ class BuildModules(build_py):  # type: ignore[misc]  # setuptools may come witho
 
 
 class Metadata(egg_info):  # type: ignore[misc]  # as above
-    """Names what is installed, not what the checkout has."""
+    """The metadata of the package, with the installed name as the only top-level package."""
 
     def run(self) -> None:
         """Writes the metadata."""
@@ -104,7 +104,7 @@ class Metadata(egg_info):  # type: ignore[misc]  # as above
 
 @contextmanager
 def _folder_of_its_own() -> Iterator[None]:
-    """Makes setuptools work in a temporary folder, and tag the wheel for its kernels."""
+    """Makes setuptools work in a temporary folder and tag the wheel for its kernels."""
     libraries = [] if _is_editable else kernels()
     tag = f"[bdist_wheel]\nplat_name = {platform_tag(libraries)}\n" if libraries else ""
     with TemporaryDirectory() as folder:
@@ -115,18 +115,18 @@ def _folder_of_its_own() -> Iterator[None]:
 
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
-    """Makes a wheel in a folder; returns its name."""
+    """Builds a wheel in a folder; returns its name."""
     with _folder_of_its_own():
         return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
 
 
 def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
-    """Makes a wheel that refers to the checkout; returns its name."""
+    """Builds a wheel that refers to the checkout; returns its name."""
     global _is_editable
     _is_editable = True
     return build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
-    """Makes an archive of the sources; returns its name."""
+    """Builds an archive of the sources; returns its name."""
     return str(build_meta.build_sdist(sdist_directory, config_settings))

@@ -1,4 +1,4 @@
-"""`play` picks the runner for a description and plays the match. All commands that play games use it."""
+"""The function `play`, with which all commands play matches, and the choice of a runner."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def play(
     on_game: OnGame = lambda game: True,
     on_problem: OnProblem = lambda problem: None,
 ) -> MatchResult:
-    """Plays the match on the runner that the description names, or on the first that is there.
+    """Plays the match on the runner that the description names, or on the first that is available.
 
     `on_game` gets every finished game in order of completion (those of a resumed match first) and ends the match by
-    returning False. `on_problem` gets a line about each engine that cannot play, before the first game. Ctrl-C ends the
-    match, too: the finished games are returned with `interrupted` set. Raises CommandError.
+    returning False. `on_problem` gets a line about each engine that cannot play, before the first game. Ctrl-C also
+    ends the match: the finished games are returned with `interrupted` set. Raises CommandError.
     """
     try:
         # Missing programs are reported before a long book is read.
@@ -42,29 +42,29 @@ def play(
             if description.pgn:
                 held.enter_context(locked(Path(description.pgn)))
             compile_kernels(description.engines, description.cluster)
-            _check_games(description)  # again: another match may have been there, and compiling takes a minute
+            _check_games(description)  # again, because another match may have written games meanwhile
             collector = Collector(plan, on_game, on_problem)
             runner.run(plan, collector)
             return collector.finish()
     except BlockingIOError:
-        raise PlayError(f"{shown(str(description.pgn))}: another match is writing its games there") from None
+        raise PlayError(f"{shown(str(description.pgn))}: another match is writing to this file") from None
     except OSError as error:
         raise PlayError(f"{shown(str(error.filename or description.pgn))}: {reason(error)}") from None
 
 
 def _check_games(description: MatchDescription) -> None:
-    """Checks that the match may write its file of games. Raises `DescriptionError` and OSError."""
+    """Checks that the match may write its PGN file. Raises `DescriptionError` and OSError."""
     if not description.pgn:
         return
     pgn = Path(description.pgn)
-    output = Output(pgn, is_pgn, "file of games")
+    output = Output(pgn, is_pgn, "PGN file")
     book = Path(description.book.file) if description.book is not None else None
     if book is not None and pgn.exists() and book.exists() and pgn.samefile(book):
-        raise DescriptionError(f"{shown(pgn)}: is the book; name another file for the games")
+        raise DescriptionError(f"{shown(pgn)} is the book; name another file for the games")
     if not output.size or description.resume:
         return
     if not description.overwrite:
-        raise DescriptionError(f"{pgn} holds games already: --resume goes on with them, --overwrite drops them")
+        raise DescriptionError(f"{pgn} already contains games; pass --resume to continue, --overwrite to replace them")
     games = list(split_games(pgn))
     events = {raw.tags.get("Event", "") for raw in games if MATCH_TAG in raw.tags} | {description.event}
     names = {engine.name for engine in description.engines}
@@ -75,18 +75,18 @@ def _check_games(description: MatchDescription) -> None:
         if not is_ours and raw is games[-1]:  # a match was killed while it wrote this game
             is_ours = any(is_cut_game(raw, event, names) for event in events)
         if not is_ours:
-            raise DescriptionError(f"{shown(pgn)}:{raw.line}: no match of Secateur wrote this game; name another file")
+            raise DescriptionError(f"{shown(pgn)}:{raw.line}: this game was not written by a Secateur match")
 
 
 def pick_runner(description: MatchDescription) -> Runner:
-    """The runner that the description names; for "auto" what is on the PATH, else the built-in one.
+    """Returns the runner that the description names; for "auto", one on the PATH, else the built-in one.
 
-    Raises `PlayError` when a named runner cannot do what is asked.
+    Raises `PlayError` if the named runner does not support the description.
     """
     only_builtin = description.resume or description.cluster is not None
     if description.runner in PROGRAMS:
         if only_builtin:
-            raise PlayError(f"only the built-in runner can resume and use a cluster, not {description.runner}")
+            raise PlayError(f"only the built-in runner can resume or use a cluster (got {description.runner})")
         return ExternalRunner(description.runner)
     if description.runner == "auto" and not only_builtin:
         for name, program in PROGRAMS.items():

@@ -1,4 +1,4 @@
-"""Pictures of results as PNG or SVG. They need no display."""
+"""Pictures of results as PNG or SVG files, drawn without a display."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".png", ".svg")
 
-#: What the metadata at the beginning of each picture names as its author.
+#: The author or creator in the metadata at the beginning of each picture.
 _AUTHOR: Final = "drawn by Secateur"
 
 #: The most points on a curve; longer series are thinned out evenly.
@@ -29,24 +29,24 @@ _LINE, _BAND, _BOUND = "#1f5f8b", "#9fc5e0", "#b03a2e"
 
 
 class PlotError(CommandError, ValueError):
-    """A picture that cannot be made; the message is one line and names the file."""
+    """Raised if a picture cannot be drawn; the message is one line and names the file."""
 
 
 class MissingForPlotError(PlotError, MissingError):
-    """A picture that cannot be made because a package or its folder is missing."""
+    """Raised if a picture cannot be drawn because a package or its folder is missing."""
 
 
 def check_path(path: str | Path | Output) -> Output:
-    """The file for a picture; call it before the games are played.
+    """Returns the file for a picture. Call it before the games are played.
 
-    The picture may replace one that Secateur drew. Raises `PlotError` for any other file, and where nothing can be
-    written.
+    The picture may replace one that Secateur drew. Raises `PlotError` if another file exists there or the file cannot
+    be written.
     """
     if not isinstance(path, Output):
         if util.find_spec("matplotlib") is None:
             raise MissingForPlotError(f"{shown(path)}: pictures need the package 'matplotlib': {remedy('lab')}")
         if Path(path).suffix.lower() not in ENDINGS:
-            raise PlotError(f"{shown(path)}: a picture's name ends with {' or '.join(ENDINGS)}")
+            raise PlotError(f"{shown(path)}: a picture's name must end with {' or '.join(ENDINGS)}")
     try:
         place = Path(path) if isinstance(path, str) else path
         return Output.at(place, lambda head: _AUTHOR.encode() in head, "picture of Secateur")
@@ -55,9 +55,9 @@ def check_path(path: str | Path | Output) -> Output:
 
 
 def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | None = None) -> None:
-    """Score of the first engine with its 95 % band over the pairs of the match and, with `sprt`, the LLR below.
+    """Draws the first engine's score with its 95 % band over the pairs of the match and, with `sprt`, the LLR below.
 
-    Raises `PlotError`, also when there is nothing to draw yet.
+    Raises `PlotError`, also if no pair is finished.
     """
     picture = check_path(path)
     engine = results.engines[0]
@@ -78,12 +78,12 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
     figure, axes = new_figure(1 if sprt is None else 2)
     upper = axes[0]
     title = f"{engine} against {', '.join(results.engines[1:])}: {tally.games} games, Elo {elo}"
-    # A "$" in an engine's name does not begin a formula.
+    # Without this, a "$" in an engine's name would begin a formula.
     upper.set_title(title, parse_math=False)
     upper.axhline(50, color="grey", linewidth=0.8)
     upper.fill_between(counts, low_ends, high_ends, color=_BAND, alpha=0.6, linewidth=0, label="95 % interval")
     upper.plot(counts, scores, color=_LINE, label="score")
-    # The intervals of the first pairs are so wide that they would flatten the rest.
+    # The first tenth does not set the limits, because its wide intervals would flatten the rest.
     settled = len(counts) // 10
     upper.set_ylim(max(min(45.0, *low_ends[settled:]) - 3, -3), min(max(55.0, *high_ends[settled:]) + 3, 103))
     upper.set_ylabel("score, %")
@@ -103,7 +103,7 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
 def new_figure(
     rows: int, height: float | None = None, *, columns: int = 1, width: float = 8.0, share: bool = True
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of `width` by `height` inches and its plots, row by row; with `share` a column has one x axis."""
+    """Returns a figure of `width` by `height` inches and its plots, by rows; with `share`, columns share the x axis."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -114,7 +114,7 @@ def new_figure(
 
 
 def save_figure(figure: Figure, output: Output) -> None:
-    """Writes a figure in the format of the path's ending. Raises `PlotError`."""
+    """Writes a figure in the format that the path's suffix names. Raises `PlotError`."""
     file = BytesIO()
     ending = output.path.suffix.lower()[1:]
     figure.savefig(file, format=ending, dpi=130, metadata={"Author" if ending == "png" else "Creator": _AUTHOR})

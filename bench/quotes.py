@@ -1,7 +1,7 @@
-"""Checks that every figure that code and documentation quote from the ledger stands there.
+"""Checks that the figures that code and documentation quote from the ledger agree with it.
 
-A figure is quoted in front of its record's tag: an Elo as `+38.1 +- 9.2  [ledger: null-move]`, a suite as
-`193 of 201  [ledger: wac]`, a match played for its faults as `2000 games, 0 faults  [ledger: clean]`.
+A figure precedes the tag of its record: an Elo as in `+38.1 +- 9.2  [ledger: null-move]`, a suite as in
+`193 of 201  [ledger: wac]`, a match played to find faults as in `2000 games, 0 faults  [ledger: clean]`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _ELO: Final = re.compile(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?:\s*\+-\s*\d+(?:\.\d+)?
 
 
 def wrong_quotes(text: str, place: str, records: Iterable[Record | SuiteRecord]) -> list[str]:
-    """One line for each tag that follows no figure of its record, and for each `N Elo` on a line without a tag.
+    """Returns a line for each tag that does not follow a figure of its record, and for each `N Elo` without a tag.
 
-    Fenced blocks of a Markdown file are a program's output, not statements: an Elo there needs no tag.
+    An Elo in a fenced block of a Markdown file needs no tag, because the block shows a program's output.
     """
     known = {record.id: record for record in records}
     problems = []
@@ -44,7 +44,7 @@ def wrong_quotes(text: str, place: str, records: Iterable[Record | SuiteRecord])
 
 
 def _quotes(text: str, record: Record | SuiteRecord) -> bool:
-    """Whether the text ends with a figure of the record, an Elo at whatever precision."""
+    """Returns whether the text ends with a figure of the record; an Elo may be rounded."""
     found = _WITH_ERROR.search(text)
     if found and isinstance(record, Record) and record.elo is not None and record.elo_error is not None:
         return _rounds_to(record.elo, found[1]) and _rounds_to(record.elo_error, found[2])
@@ -57,17 +57,17 @@ def _rounds_to(value: float, text: str) -> bool:
 
 
 def quoting_files(root: Path = PROJECT_ROOT) -> list[Path]:
-    """The files whose statements are checked: the code of every package, and the Markdown outside the ledger."""
+    """Returns the files to check: the code of every package, and the Markdown files outside the ledger."""
     files = [root / "uci_main.py", *root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("eval/**/*.md")]
     for package in ("engine", "eval", "search", "bench"):
         files += (root / package).rglob("*.py")
-    # These two show the pattern itself.
+    # These two files contain the pattern as an example.
     patterns = {root / "bench" / name for name in ("quotes.py", "records.py")}
     return sorted(path for path in files if path.is_file() and path not in patterns)
 
 
 def check(root: Path = PROJECT_ROOT) -> list[str]:
-    """What is wrong with the ledger of the checkout `root`: a stale table, and quotes without their record."""
+    """Returns the problems of the checkout `root`: unreadable records, a stale table, and wrong quotes."""
     folder = root / "bench" / "ledger"
     try:
         matches, suites = load(folder), load_suites(folder).values()

@@ -1,11 +1,11 @@
-"""Ratings of many engines from one set of games: maximum likelihood, anchored, with 95 % intervals.
+"""Maximum-likelihood ratings of engines from a set of games, with anchors and 95 % intervals.
 
-The model is Ordo's, Bradley and Terry's: with the rating difference d (white's minus black's, plus the white
-advantage), white is expected to score 1 / (1 + 10 ** (-d / 400)), and a draw is half a point. At the likeliest ratings
-every engine's expected score is its actual score.
+The model is that of Bradley and Terry, which Ordo uses: with the rating difference d (white's minus black's, plus the
+white advantage), white's expected score is 1 / (1 + 10 ** (-d / 400)), and a draw is half a point. At the likeliest
+ratings, every engine's expected score is its actual score.
 
-Intervals come from the sandwich estimator on pairs of games: it uses the observed spread of the results, and it knows
-that the two games of an opening are related. Everything here needs SciPy.
+The intervals come from the sandwich estimator on pairs of games, which uses the observed spread of the results and
+allows for the correlation between the two games of a pair. This module needs SciPy.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from engine.errors import CommandError
 
 Floats = NDArray[np.float64]
 
-#: Rating points in one natural unit: 400 points mean odds of ten to one.
+#: Rating points in a natural unit: 400 points mean odds of ten to one.
 UNIT: Final = 400.0 / math.log(10.0)
 
-#: With fewer pairs than this the observed spread is a poor guide: the interval is at least the model's own.
+#: With fewer pairs than this, the observed spread is unreliable, so the interval is at least as wide as the model's.
 FEW_PAIRS: Final = 16
 
-#: A coefficient beyond this (in natural units, odds of 160 000 to 1) diverges.
+#: A coefficient larger than this (in natural units; odds of 160 000 to 1) has diverged.
 RUNAWAY: Final = 12.0
 
 
 class RatingError(CommandError, ValueError):
-    """Games that allow no rating as asked; the message is one line."""
+    """Raised if the games do not determine the ratings; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One engine's line. `rating` is None where the games allow no finite one, and `note` says why.
+    """The rating of one engine. `rating` is None if the games do not allow a finite one; then `note` says why.
 
-    `error` is half of the 95 % interval, relative to the anchor (or to the average without one): 0 for an anchor.
+    `error` is half of the 95 % interval relative to the anchor, or to the average if there is none; 0 for an anchor.
     """
 
     name: str
@@ -57,13 +57,13 @@ class Rating:
 
     @property
     def score(self) -> float:
-        """Points a game."""
+        """The points per game."""
         return (self.wins + self.draws / 2) / self.games
 
 
 @dataclass(frozen=True, slots=True)
 class RatingList:
-    """Ratings, best first and unrated last; the white advantage in rating points."""
+    """A list of ratings, best first and unrated last, with the white advantage in rating points."""
 
     ratings: tuple[Rating, ...]
     white_advantage: float
@@ -71,7 +71,7 @@ class RatingList:
     games: int
 
     def to_json(self) -> dict[str, Any]:
-        """The whole list for machines."""
+        """Returns the whole list as plain data for JSON."""
         answer: dict[str, Any] = {name: getattr(self, name) for name in ("games", "white_advantage", "white_error")}
         return answer | {"ratings": [asdict(line) | {"score": line.score} for line in self.ratings]}
 
@@ -81,7 +81,7 @@ def rate(
     anchors: Mapping[str, float] | None = None,
     white_advantage: float | None = 0.0,
 ) -> RatingList:
-    """Rates everyone who played. `anchors` keep their ratings; without any, the ratings average 0.
+    """Rates every engine that played. The ratings of `anchors` are fixed; without anchors, the average rating is 0.
 
     `white_advantage` is in rating points; None estimates it from the games. Raises `RatingError`.
     """
@@ -113,7 +113,7 @@ def rate(
         elif draws == losses == 0 or wins == draws == 0:
             note = "lost every game" if wins == 0 else "won every game"
         else:
-            note = "no chain of points both ways connects it with the rated players"
+            note = "no chain of points leads both to and from the rated players"
         lines.append(Rating(name, rating, error, wins + draws + losses, wins, draws, losses, note))
     lines.sort(key=lambda line: (1, -line.score) if line.rating is None else (0, -line.rating))
     return RatingList(
@@ -125,9 +125,9 @@ def rate(
 
 
 def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]) -> list[str]:
-    """The players with finite ratings: each scored against the others, along some chain, and the others against it.
+    """Returns players with finite ratings: chains of points lead from each to every other (Ford's condition).
 
-    (Ford's condition.) With several such groups, the anchor's counts, without an anchor the largest.
+    If there are several groups, returns that of the anchors, or the largest if there are no anchors.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -135,7 +135,7 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
     index = {name: number for number, name in enumerate(names)}
     scored = {(index[game.white], index[game.black]) for game in games if game.white_points > 0.0}
     scored |= {(index[game.black], index[game.white]) for game in games if game.white_points < 1.0}
-    # What is known of one anchor is known of all.
+    # Anchors count as connected, because their ratings are known.
     scored |= {(index[one], index[other]) for one in anchors for other in anchors}
     rows, columns = zip(*scored, strict=True)
     graph = coo_array((np.ones(len(scored)), (rows, columns)), shape=(len(names), len(names)))
@@ -143,15 +143,15 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
     label = labels[index[anchors[0]]] if anchors else Counter(labels.tolist()).most_common(1)[0][0]
     group = [name for name in names if labels[index[name]] == label]
     if len(group) < 2:
-        who = f"the anchor {anchors[0]}" if anchors else "anyone"
+        who = f"the anchor {anchors[0]}" if anchors else "any player"
         raise RatingError(f"no finite rating relative to {who}: one side has won every game")
     return group
 
 
 class _Games:
-    """The games between rated players as arrays of length n: white, black (indices), white's points, the pair.
+    """The n games between rated players as arrays of length n: white, black (indices), white's points, and pair.
 
-    `design` has a row for each game: +1 for white, -1 for black, 1 for the white advantage; float64[n, players + 1].
+    `design` is float64[n, players + 1], with a row for each game: 1 for white, -1 for black, 1 for the white advantage.
     """
 
     def __init__(self, games: Sequence[GameResult], players: list[str]) -> None:
@@ -171,10 +171,10 @@ class _Games:
 
 
 def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -> Floats:
-    """The x that maximise the likelihood of `points`, 0 to 1, where 1 / (1 + exp(-(offset + slopes x))) is expected.
+    """Returns x with the largest likelihood of `points` (0 to 1) if 1 / (1 + exp(-(offset + slopes x))) is expected.
 
-    `slopes` is float64[n, k] of rank k, the result float64[k]. The result is large (see RUNAWAY) where the likelihood
-    has no maximum. Raises `RatingError` for an offset that no x can make up for.
+    `slopes` is float64[n, k] of rank k, the result float64[k]. The result is large (see RUNAWAY) if the likelihood has
+    no maximum. Raises `RatingError` if the offset prevents a fit.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -195,13 +195,13 @@ def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -
     start = np.zeros(slopes.shape[1])
     solution = minimize(loss, start, jac=gradient, hess=hessian, method="trust-exact", options={"gtol": 1e-8})
     if np.abs(gradient(solution.x)).max() > 1e-3:
-        raise RatingError("no likeliest values were found: the games contradict what is fixed")
+        raise RatingError("the ratings cannot be fitted: the games contradict the fixed values")
     found: Floats = solution.x
     return found
 
 
 def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple[Floats, float]:
-    """The likeliest strengths, float64[players], and white advantage; `fixed` and a given `white` stay as they are."""
+    """Returns the likeliest strengths, float64[players], and white advantage; `fixed` and a given `white` are kept."""
     players = data.design.shape[1] - 1
     values = np.full(players + 1, np.mean(list(fixed.values())) if fixed else 0.0)
     values[list(fixed)] = list(fixed.values())
@@ -211,17 +211,17 @@ def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple
     if free:
         slopes = data.design[:, free]
         if np.linalg.matrix_rank(slopes) < len(free):
-            raise RatingError("the white advantage cannot be told from strength: nobody had both colours; fix it")
+            raise RatingError("the white advantage cannot be estimated: no player had both colours; fix its value")
         values[free] += fit_logistic(slopes, data.points, data.design @ values)
         if white is None and abs(values[players]) > RUNAWAY:
-            raise RatingError("the likeliest white advantage is infinite: one colour won everything; fix it")
+            raise RatingError("the white advantage cannot be estimated: one colour won every game; fix its value")
     return values[:players], float(values[players])
 
 
 def _covariance(data: _Games, strengths: Floats, white: float, fixed: list[int], white_is_free: bool) -> Floats:
-    """The covariance of the strengths and, last, the white advantage: float64[players + 1, players + 1].
+    """Returns the covariance of the strengths and, last, the white advantage, float64[players + 1, players + 1].
 
-    Without anchors the average stands still; the pseudo-inverse does exactly that.
+    Without anchors, the pseudo-inverse keeps the average strength fixed.
     """
     from scipy.sparse import coo_array
     from scipy.special import expit

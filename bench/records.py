@@ -1,7 +1,7 @@
-"""The ledger: one small JSON record for each test that decided something.
+"""The ledger, which contains a small JSON record for each test that led to a decision.
 
-`bench/ledger/ID.json` is a match's `Record`, `bench/ledger/suites/ID.json` the `SuiteRecord` of a test suite;
-`bench/ledger/README.md` has the tables made from all of them; `bench.quotes` checks what code and documentation quote.
+`bench/ledger/ID.json` is the `Record` of a match, and `bench/ledger/suites/ID.json` the `SuiteRecord` of a test suite.
+`bench/ledger/README.md` contains tables of all records. `bench.quotes` checks the figures that other files quote.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 class LedgerError(CommandError, ValueError):
-    """A record that is broken, missing or there already; the message is one line."""
+    """Raised if a record is invalid, missing or already there; the message is one line."""
 
 
 class RecordThereError(LedgerError, MissingError):
-    """An id that another record has: the arguments make sense, so the exit status is 1."""
+    """Raised if another record has the id. The arguments are valid, so the exit status is 1."""
 
 
 def today() -> str:
-    """Today's date for a record, UTC."""
+    """Returns today's date in UTC, in the format of a record."""
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One test. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
+    """The record of a match. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
 
-    `elo0`, `elo1`, `model` and `llr` are None for a match without a stop rule, `bench_nodes` where it was not counted.
-    Elo, its error and nElo are None where the points are so one-sided that the interval has no end.
-    `faults` counts the games lost by a crash, a hang, an illegal move or the clock, None where they were not counted.
-    The verdict of a match that had nothing to decide is "measured".
+    `elo0`, `elo1`, `model` and `llr` are None for a match without a stop rule; `bench_nodes` is None if not counted.
+    Elo, its error and nElo are None if the points are so one-sided that the interval is infinite. `faults` counts the
+    games lost by a crash, a hang, an illegal move or on time; it is None if they were not counted. The verdict of a
+    match without a stop rule is "measured".
     """
 
     id: str
@@ -76,32 +76,32 @@ class Record:
     def __post_init__(self) -> None:
         _check_id(self.id)
         if not self.what.strip():
-            raise LedgerError(f"{self.id}: say what was tested")
+            raise LedgerError(f"{self.id}: the description of the test (what) is empty")
 
     @property
     def points(self) -> float:
-        """Share of the points, 0 to 1; nan where no pairs were played."""
+        """The share of the points, 0 to 1; nan if no pairs were played."""
         pairs = sum(self.pentanomial)
         won = sum(place * count for place, count in enumerate(self.pentanomial))
         return won / (4 * pairs) if pairs else math.nan
 
     @property
     def figure(self) -> str:
-        """`+38.1 +- 9.2`, or the share of the points where that gives no Elo."""
+        """The Elo, such as `+38.1 +- 9.2`, or the share of the points if there is no Elo."""
         if self.elo is None or self.elo_error is None:
             return f"{100 * self.points:.1f} % of the points"
         return f"{self.elo:+.1f} +- {self.elo_error:.1f}"
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """All that may be quoted: the figure and, where faults were counted, `2000 games, 0 faults`."""
+        """The texts that may be quoted: the figure and, if faults were counted, a text like `2000 games, 0 faults`."""
         if self.faults is None:
             return (self.figure,)
         return self.figure, f"{self.games} games, {self.faults} {'fault' if self.faults == 1 else 'faults'}"
 
     @property
     def quote(self) -> str:
-        """The figure as code and documentation quote it."""
+        """The figure in the form in which code and documentation quote it."""
         return f"{self.figure}  [ledger: {self.id}]"
 
     @property
@@ -117,22 +117,22 @@ class Record:
 
 def _check_id(text: str) -> None:
     if not _ID.fullmatch(text):
-        raise LedgerError(f"'{text}' is no ledger id: use small letters, digits and dashes")
+        raise LedgerError(f"'{text}' is not a ledger id; use lower-case letters, digits and dashes")
 
 
 def check_unused(text: str, folder: Path | None = None) -> None:
-    """Raises `LedgerError` when `text` cannot be the id of a new match record."""
+    """Raises `LedgerError` if `text` cannot be the id of a new match record."""
     _check_id(text)
     path = (LEDGER if folder is None else folder) / f"{text}.json"
     if os.path.lexists(path):
-        raise RecordThereError(f"the ledger has a record {text} already: a new test takes a new id")
+        raise RecordThereError(f"the ledger already has a record {text}; choose another id")
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteRecord:
-    """One run of one test suite: how many of its positions each engine solved.
+    """The record of a run of a test suite, with the number of positions that each engine solved.
 
-    A goal uses the first engine. `positions` are sessions, games or FENs where those were checked.
+    Goals refer to the first engine. For the fuzzer's checks, `positions` counts sessions, games or FENs.
     """
 
     id: str
@@ -151,13 +151,13 @@ class SuiteRecord:
 
     @property
     def figure(self) -> str:
-        """`193 of 201`, and what others solved: `193 of 201; Stockfish 195`."""
+        """The solved positions, such as `193 of 201`, with those of other engines: `193 of 201; Stockfish 195`."""
         (_, solved), *others = self.solved.items()
         return f"{solved} of {self.positions}" + "".join(f"; {other} {count}" for other, count in others)
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """All that may be quoted: with several engines, also that of each."""
+        """The texts that may be quoted: the figure, and the solved positions of each engine."""
         return (self.figure, *(f"{solved} of {self.positions}" for solved in self.solved.values()))
 
     @property
@@ -172,12 +172,12 @@ AnyRecord = TypeVar("AnyRecord", Record, SuiteRecord)
 
 
 def load(folder: Path | None = None) -> list[Record]:
-    """Every record of a match, by date and id. Raises `LedgerError` naming the broken file."""
+    """Returns the records of all matches, by date and id. Raises `LedgerError`, which names the invalid file."""
     return _load(Record, LEDGER if folder is None else folder)
 
 
 def load_suites(folder: Path | None = None) -> dict[str, SuiteRecord]:
-    """Every suite record by id, in order of ids. Raises `LedgerError` naming the broken file."""
+    """Returns the records of all suites by id, in order of ids. Raises `LedgerError`, which names the invalid file."""
     found = _load(SuiteRecord, (LEDGER if folder is None else folder) / "suites")
     return {record.id: record for record in sorted(found, key=lambda record: record.id)}
 
@@ -195,31 +195,31 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
             raise LedgerError(f"{path}: {reason(error)}") from None
         except (TypeError, AttributeError):
             names = ", ".join(item.name for item in fields(kind))
-            raise LedgerError(f"{path}: a record is a table of {names}") from None
+            raise LedgerError(f"{path}: a record must be a JSON object with the fields {names}") from None
         except ValueError as error:
             raise LedgerError(f"{path}: {error}") from None
         if record.id != path.stem:
-            raise LedgerError(f"{path}: the record calls itself {record.id}")
+            raise LedgerError(f"{path}: the record's id is {record.id}, but must be {path.stem}")
         found.append(record)
     return sorted(found, key=lambda record: (record.date, record.id))
 
 
 def save(record: Record, folder: Path | None = None) -> Path:
-    """Writes a new record and renews the table. Raises `LedgerError` when the id is taken or the disk is full."""
+    """Writes a new record and updates the table. Raises `LedgerError` if the id is taken or writing fails."""
     folder = LEDGER if folder is None else folder
     check_unused(record.id, folder)
     return _save(record, folder, folder / f"{record.id}.json")
 
 
 def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
-    """Writes a suite record, in the place of an earlier one of its id, and renews the table. Raises `LedgerError`."""
+    """Writes a suite record, which may replace one of the same id, and updates the table. Raises `LedgerError`."""
     folder = LEDGER if folder is None else folder
-    load_suites(folder)  # a file in the way that is no record is reported
+    load_suites(folder)  # reports an invalid file at that place instead of replacing it
     return _save(record, folder, folder / "suites" / f"{record.id}.json")
 
 
 def _save(record: Record | SuiteRecord, folder: Path, path: Path) -> Path:
-    # One line a field.
+    # Each field is on its own line.
     items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -231,19 +231,19 @@ def _save(record: Record | SuiteRecord, folder: Path, path: Path) -> Path:
 
 
 def write_table(folder: Path | None = None) -> None:
-    """Makes the ledger's README from its records. Raises `LedgerError`, OSError."""
+    """Writes the ledger's README from its records. Raises `LedgerError` and OSError."""
     folder = LEDGER if folder is None else folder
     text = table(load(folder), load_suites(folder).values())
     Output(folder / "README.md", lambda head: head.startswith(b"# Ledger\n"), "table of the ledger").replace(text)
 
 
 def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
-    """The ledger as Markdown: a table of the matches, and one of the suites if there are any."""
+    """Returns the ledger as Markdown: a table of the matches, and one of the suites if there are any."""
     lines = [
         "# Ledger",
         "",
-        "Every test that decided something, one JSON file each. Made by `secateur ledger --write`; do not edit.",
-        "Elo with its 95 % interval is that of the first engine; pairs are those worth 0, 1/2, 1, 3/2 and 2 points.",
+        "Every test that led to a decision has a JSON file. `secateur ledger --write` makes the tables; do not edit.",
+        "Elo and its 95 % interval are the first engine's; `pairs` counts those worth 0, 1/2, 1, 3/2 and 2 points.",
         "",
         "| id | what | Elo | LLR | games | pairs | time control | book | engines | commits | bench | date | verdict |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
@@ -253,8 +253,8 @@ def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
     if ordered:
         lines += [
             "",
-            "Test suites and checks of the fuzzer, one JSON file each in `suites`: how many the first engine solved or",
-            "passed, then the others. A later run under an id replaces the earlier one.",
+            "Each test suite and fuzzer check has a JSON file in `suites`. `solved` is the number of positions or",
+            "checks that the first engine passed, then those of others. A later run replaces one with the same id.",
             "",
             "| id | suite | solved | limit | engines | commits | bench | date |",
             "|---|---|---|---|---|---|---|---|",
@@ -269,16 +269,16 @@ def _line(record: Record | SuiteRecord) -> str:
 
 
 def circumstances_of(description: MatchDescription) -> dict[str, str]:
-    """The book and time control of a match, as fields of its record."""
+    """Returns the book and time control of a match as fields of its record."""
     limits = list(dict.fromkeys(str(engine.limit) for engine in description.engines))
     book = Path(description.book.file).name if description.book else "start position"
     return {"book": book, "time_control": " against ".join(limits)}
 
 
 def make_record(results: MatchResult, sprt: Sprt | None = None, **known: Any) -> Record:
-    """The record of a match from the point of view of its first engine; `known` has the other fields.
+    """Returns the record of a match from the point of view of its first engine; `known` contains the other fields.
 
-    Raises `LedgerError` when there are no games.
+    Raises `LedgerError` if there are no games.
     """
     engine = results.engines[0]
     tally = Tally.of(results.games, engine)
@@ -304,7 +304,7 @@ def make_record(results: MatchResult, sprt: Sprt | None = None, **known: Any) ->
 
 
 def tested_commits(named: Sequence[str]) -> list[str]:
-    """The commits for a record: `named`, or the current commit if `named` is empty.
+    """Returns the commits for a record: `named`, or the current commit if `named` is empty.
 
     Call it before the first game, because the checkout may change during the match.
     """
@@ -312,9 +312,9 @@ def tested_commits(named: Sequence[str]) -> list[str]:
 
 
 def current_commit() -> str:
-    """The short hash of the checked-out commit, with `+` when files differ from it; empty outside a checkout.
+    """Returns the short hash of the checked-out commit, with `+` if files differ from it; "" outside a checkout.
 
-    Also empty if Secateur is installed inside the checkout of another project.
+    The result is also "" if Secateur is installed inside the checkout of another project.
     """
     if not (PROJECT_ROOT / ".git").exists():
         return ""

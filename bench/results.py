@@ -1,6 +1,6 @@
-"""The results of a match: one `GameResult` for each game, and a `MatchResult` over them.
+"""The results of games (`GameResult`) and of matches (`MatchResult`).
 
-All runners and the PGN reader return these. They are plain data that can be pickled to another machine.
+All runners and the PGN reader return these. They are plain data, so they can be pickled for another machine.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-#: Points for white of each finished result.
+#: The points for white, by the result of a finished game.
 WHITE_POINTS: Final[dict[str, float]] = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
 
 
 class Termination(StrEnum):
-    """Why a game ended. The values go into the PGN."""
+    """The reason why a game ended. The values are written to the PGN file."""
 
     CHECKMATE = "checkmate"
     STALEMATE = "stalemate"
@@ -34,7 +34,7 @@ class Termination(StrEnum):
     OTHER = "other"
 
 
-#: Endings that are an engine's fault: the game counts as lost, is reported, and makes the exit status 1.
+#: Reasons that are an engine's fault: it loses the game, the fault is reported, and the exit status is 1.
 FAULTS: Final = frozenset(
     {
         Termination.TIME_FORFEIT,
@@ -48,7 +48,7 @@ FAULTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """One engine move: `uci`, the engine's own score (centipawns or moves to mate, its point of view), and its cost."""
+    """A move of an engine: `uci`, its score (centipawns or moves to mate, from the engine's view), and its cost."""
 
     uci: str
     seconds: float = 0.0
@@ -61,10 +61,10 @@ class MoveRecord:
 
 @dataclass(frozen=True, slots=True)
 class GameResult:
-    """One finished game.
+    """The result of a game.
 
-    `game` counts from 0 in the order of the schedule; `pair` is shared by the two games that play one opening with
-    colours swapped. Only the built-in runner has `plies`, `final_fen` and `moves`, which include the book moves.
+    `game` counts from 0 in the order of the schedule. The two games that play an opening with colours swapped have the
+    same `pair`. Only the built-in runner sets `plies`, `final_fen` and `moves`, which include the book moves.
     """
 
     game: int
@@ -83,12 +83,12 @@ class GameResult:
 
     @property
     def white_points(self) -> float:
-        """Points for white: 1, 0.5 or 0. Raises KeyError for an unfinished game ("*")."""
+        """The points for white: 1, 0.5 or 0. Raises KeyError for an unfinished game ("*")."""
         return WHITE_POINTS[self.result]
 
     @property
     def is_finished(self) -> bool:
-        """Whether the game counts: it has a result."""
+        """True if the game has a result, so that it counts."""
         return self.result in WHITE_POINTS
 
     @property
@@ -100,12 +100,12 @@ class GameResult:
 
     @property
     def title(self) -> str:
-        """How messages name this game."""
+        """The name of this game in messages."""
         return f"game {self.game + 1} ({self.white} - {self.black})"
 
     @property
     def fault(self) -> str | None:
-        """One line about the fault by which the game was lost, naming game and engine; None without one."""
+        """A line about the fault by which the game was lost, with game and engine; None if there is no fault."""
         engine = self.faulty_engine
         if engine is None:
             return None
@@ -113,7 +113,7 @@ class GameResult:
         return f"{self.title}: {detail if detail.startswith(engine) else f'{engine}: {detail}'}"
 
     def points(self, engine: str) -> float:
-        """Points of `engine`: 1, 0.5 or 0. Raises ValueError when it did not play this game."""
+        """Returns the points of `engine`: 1, 0.5 or 0. Raises ValueError if it did not play this game."""
         if engine == self.white:
             return self.white_points
         if engine == self.black:
@@ -123,11 +123,11 @@ class GameResult:
 
 @dataclass(slots=True)
 class MatchResult:
-    """All finished games of one match, in the order of the schedule, and what went wrong on the way.
+    """The finished games of a match, in the order of the schedule, and its problems.
 
-    `games_planned` counts the whole schedule; `stopped_early` says that `on_game` asked to stop; `interrupted` that
-    Ctrl-C did. `problems` has one clear line a problem (an engine's fault, a game that could not be played or saved);
-    `notes` has remarks that leave the match as good as it is.
+    `games_planned` is the number of games in the schedule. `stopped_early` is True if `on_game` ended the match, and
+    `interrupted` if Ctrl-C did. `problems` has a line for each problem (an engine's fault, or a game that could not be
+    played or saved); `notes` has remarks that do not make the match a failure.
     """
 
     engines: tuple[str, ...]
@@ -141,12 +141,12 @@ class MatchResult:
 
     @property
     def exit_status(self) -> int:
-        """0 when every planned game (or the wanted part) was played without a fault, otherwise 1."""
+        """The exit status: 0 if all games, or those before an early stop, were played without a problem, else 1."""
         complete = self.stopped_early or len(self.games) >= self.games_planned
         return 0 if complete and not self.problems and not self.interrupted else 1
 
     def to_json(self) -> dict[str, Any]:
-        """The whole result without moves, for `--json`."""
+        """Returns the whole result without moves, for `--json`."""
         keys = ("game", "pair", "white", "black", "result", "termination", "detail", "plies", "final_fen")
         facts = ("games_planned", "stopped_early", "interrupted", "problems", "notes")
         return {
@@ -161,13 +161,13 @@ class MatchResult:
 
 
 def win_draw_loss(games: Iterable[GameResult], engine: str) -> tuple[int, int, int]:
-    """(wins, draws, losses) of `engine` in its finished games."""
+    """Returns (wins, draws, losses) of `engine` in its finished games."""
     points = [game.points(engine) for game in games if game.is_finished and engine in (game.white, game.black)]
     return points.count(1.0), points.count(0.5), points.count(0.0)
 
 
 def complete_pairs(games: Iterable[GameResult]) -> Iterator[tuple[GameResult, GameResult]]:
-    """The pairs of which both games are finished, each ordered by game index, in order of completion."""
+    """Yields the pairs with two finished games, in order of completion; the games of a pair are in order of number."""
     first: dict[int, GameResult] = {}
     for game in games:
         if not game.is_finished:

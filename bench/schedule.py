@@ -1,4 +1,4 @@
-"""Who plays whom, with which colours and from which opening: a description unrolled into game tasks."""
+"""The schedule of a match: its game tasks with pairings, colours and openings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.openings import Opening, load_openings
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A description with its openings read: one opening a pair, repeated when the book is shorter than the match."""
+    """A description with its openings, one for each pair; they repeat if the book is shorter than the match."""
 
     description: MatchDescription
     openings: tuple[Opening, ...]
@@ -22,26 +22,26 @@ class Plan:
 
     @property
     def pair_count(self) -> int:
-        """Pairs of games in the whole match."""
+        """The number of pairs of games in the whole match."""
         return self.description.rounds * len(pairings(self.description))
 
     @property
     def game_count(self) -> int:
-        """Games in the whole match."""
+        """The number of games in the whole match."""
         return 2 * self.pair_count
 
     @property
     def repeats(self) -> str | None:
-        """A remark if pairs repeat earlier ones: without a clock, and with more pairs than openings. None otherwise."""
+        """A remark if games may repeat, because pairs outnumber openings and no engine is timed; None otherwise."""
         if self.pair_count <= len(self.openings) or any(engine.limit.is_timed for engine in self.description.engines):
             return None
         return (
-            f"{self.pair_count} pairs, but {len(self.openings)} openings: limited by nodes or depth, most engines play "
-            "the same games again, and intervals count them as if they were new"
+            f"{self.pair_count} pairs, but {len(self.openings)} openings: most engines that are limited by nodes "
+            "or depth repeat their games, but the intervals treat repeated games as new"
         )
 
     def tasks(self) -> Iterator[GameTask]:
-        """Every game, in order: round by round, pairing by pairing, the two games of a pair one after the other."""
+        """Yields every game in order: by round, then by pairing, then by number in the pair."""
         description = self.description
         rules = (description.adjudication, description.time_margin, description.hang_seconds)
         encounters = (pairing for _ in range(description.rounds) for pairing in pairings(description))
@@ -52,7 +52,7 @@ class Plan:
 
 
 def pairings(description: MatchDescription) -> list[tuple[EngineSpec, EngineSpec]]:
-    """The pairings of one round."""
+    """Returns the pairings of a round."""
     if description.format == "gauntlet":
         first, *others = description.engines
         return [(first, other) for other in others]
@@ -60,7 +60,7 @@ def pairings(description: MatchDescription) -> list[tuple[EngineSpec, EngineSpec
 
 
 def make_plan(description: MatchDescription) -> Plan:
-    """Reads the book. Raises `BookError` when it cannot be used."""
+    """Reads the book of a description and returns the plan. Raises `BookError` if the book cannot be used."""
     book = description.book
     if book is None:
         return Plan(description, (Opening(),))

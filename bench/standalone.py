@@ -1,7 +1,7 @@
-"""Makes the stand-alone program: `python -m bench.standalone FOLDER`, run by `make standalone`.
+"""Builds the stand-alone program: `python -m bench.standalone FOLDER`, run by `make standalone`.
 
-The folder gets `secateur/`, with the program `secateur` and all that it needs: Python, NumPy, python-chess, kernels
-compiled ahead of time, and the network. PyInstaller makes it in an environment without Numba.
+The result is `FOLDER/secateur`, with the program `secateur` and everything it needs: Python, NumPy, python-chess,
+kernels compiled ahead of time, and the network. PyInstaller builds it in an environment without Numba.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ MARKER_TEXT = "Secateur made this folder, and puts the next program that it make
 #: Large modules that Secateur does not use.
 LEFT_OUT = "_tkinter lib2to3 numpy.distutils numpy.f2py pkg_resources pydoc_data setuptools sqlite3 tkinter".split()
 
-#: Files of which the debug symbols are stripped: half the size of Python. NumPy has none; kernels end with a checksum.
+#: Files whose debug symbols, half of Python's size, are stripped. NumPy has none; kernels end with a checksum.
 WITH_SYMBOLS = ("libpython*.so*", "python3*/lib-dynload/*.so")
 
 
 def modules() -> list[str]:
-    """Every module of the packages: commands are imported by name, which PyInstaller does not notice."""
+    """Returns all modules of the packages: PyInstaller does not detect the commands, which are imported by name."""
     names = []
     for package in PACKAGES:
         for path in sorted((PROJECT_ROOT / package).rglob("*.py")):
@@ -44,7 +44,7 @@ def modules() -> list[str]:
 
 
 def stale() -> list[str]:
-    """Why kernel libraries cannot go into the program, one line a level; empty if all can."""
+    """Returns a line for each level whose kernel library cannot be included, with the reason."""
     problems = []
     sources = source_hash()
     for level in LEVELS:
@@ -56,17 +56,17 @@ def stale() -> list[str]:
 
 
 def data() -> list[tuple[Path, str]]:
-    """The files that are copied as they are, each with its folder in the program."""
+    """Returns the files that are copied unchanged, each with its folder in the program."""
     kernels = [(library_path(level, folder()), "engine/kernels") for level in LEVELS]
     networks = [(path, "eval/network") for path in sorted((PROJECT_ROOT / "eval" / "network").glob("*.snet"))]
     return [(PROJECT_ROOT / "pyproject.toml", "."), (PROJECT_ROOT / "LICENSE", "."), *kernels, *networks]
 
 
 def main(target: Path) -> str | None:
-    """Makes `target/secateur`; returns None, or why it cannot be made."""
+    """Builds `target/secateur`; returns None, or the reason why it cannot be built."""
     problems = stale()
     if problems:
-        return f"the program needs the kernels of these sources (run 'make kernels'): {'; '.join(problems)}"
+        return f"the program needs up-to-date kernels (run 'make kernels'): {'; '.join(problems)}"
     program = target / "secateur"
     problem = _obstacle(program)
     if problem is not None:
@@ -77,7 +77,7 @@ def main(target: Path) -> str | None:
             fresh = _make(Path(work))
             if program.exists():
                 remove_listed(program, MARKER_TEXT)
-            # This fails if a user's file has appeared in the old program meanwhile.
+            # This fails if a user has added a file to the old program meanwhile.
             fresh.rename(program)
     except OSError as error:
         return f"{shown(error.filename or program)}: {reason(error)}"
@@ -86,19 +86,19 @@ def main(target: Path) -> str | None:
 
 
 def _obstacle(program: Path) -> str | None:
-    """Why a new program cannot go there; None if there is nothing, or a program whose marker lists all its files."""
+    """Returns why a new program cannot be written there; None if nothing but an earlier program is there."""
     if not os.path.lexists(program):
         return None
     names = listed(program, MARKER_TEXT)
     if not names:
-        return f"{shown(program)}: is there already, and was not made by this; remove it or name another folder"
+        return f"{shown(program)} already exists and was not built by this command; remove it or name another folder"
     others = strangers(program, names)
-    return f"{shown(others[0])}: was not made by this, or changed; move it elsewhere" if others else None
+    return f"{shown(others[0])} was not built by this command, or has changed; move it elsewhere" if others else None
 
 
 def _make(work: Path) -> Path:
-    """Makes the program, with its marker, in an empty folder; returns the program's folder."""
-    # A cache of its own: the user's may hold files of other programs.
+    """Builds the program, with its marker, in an empty folder; returns the program's folder."""
+    # PyInstaller uses a new cache, because the user's may contain files of other programs.
     os.environ["PYINSTALLER_CONFIG_DIR"] = str(work / "cache")
     from PyInstaller.__main__ import run
 
@@ -118,7 +118,7 @@ def _make(work: Path) -> Path:
 
 
 def _strip(internal: Path) -> None:
-    """Strips debug symbols on Linux, if there is a `strip`."""
+    """Strips debug symbols on Linux, if the tool `strip` is installed."""
     tool = shutil.which("strip")
     if tool is None or sys.platform != "linux":
         return

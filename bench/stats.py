@@ -1,10 +1,10 @@
 """Match statistics: Elo and normalised Elo with intervals, likelihood of superiority, and the SPRT's LLR.
 
-Two games that play one opening with colours swapped are a pair. Pairs are independent of each other, the two games of
-a pair are not, so intervals and the LLR use the counts of pairs worth 0, 1/2, 1, 3/2 and 2 points (the pentanomial).
+Two games that play an opening with colours swapped are a pair. Pairs are independent of each other, but the two games
+of a pair are not, so intervals and the LLR use the counts of pairs worth 0, 1/2, 1, 3/2 and 2 points (the pentanomial).
 Matches without pairs use single games (the trinomial).
 
-Formulas and conventions are those of fastchess, so that the figures agree to the last printed digit. Sources:
+Formulas and conventions are those of fastchess, so the figures agree to the last printed digit. Sources:
   M. Van den Bergh, "Comparing the approximations for the generalized log likelihood ratio of a multinomial
   distribution" (equations 1.2, 1.3) and "Comments on normalized Elo" (section 4.1), cantate.be/Fishtest.
 """
@@ -27,18 +27,18 @@ Floats = NDArray[np.float64]
 
 _NORMAL: Final = NormalDist()
 
-#: Two-sided 95 % quantile of the normal distribution.
+#: The two-sided 95 % quantile of the normal distribution.
 Z95: Final = 1.959963984540054
 
 #: Normalised Elo per standard deviation of one game.
 NELO_PER_SIGMA: Final = 800 / math.log(10)
 
-#: An outcome that never happened counts this much, so that its logarithm exists.
+#: The count of an outcome that never occurred; with 0, its logarithm would not exist.
 REGULARISED_ZERO: Final = 1e-3
 
 MODELS: Final = ("normalized", "logistic")
 
-#: Bounds of a test within which it can be computed, by model.
+#: The largest Elo bound, by model, and the smallest risk with which a test can be computed.
 MOST_ELO: Final = {"normalized": 200.0, "logistic": 1000.0}
 LEAST_RISK: Final = 1e-9
 
@@ -47,8 +47,8 @@ LEAST_RISK: Final = 1e-9
 class Tally:
     """The games of one engine against the others, and the complete pairs among them.
 
-    `pentanomial` counts the pairs worth 0, 1/2, 1, 3/2 and 2 points. Once there are pairs, the other games count in
-    `unpaired` alone: they come from openings that one side has not had yet.
+    `pentanomial` counts the pairs worth 0, 1/2, 1, 3/2 and 2 points. If there are pairs, other games count only in
+    `unpaired`: their openings have been played with one colour only.
     """
 
     wins: int = 0
@@ -71,7 +71,7 @@ class Tally:
         return tally
 
     def add_game(self, points: float) -> None:
-        """Counts one game that belongs to no pair; `points` is 1, 0.5 or 0."""
+        """Counts a game without counting a pair; `points` is 1, 0.5 or 0."""
         if points == 1.0:
             self.wins += 1
         elif points == 0.5:
@@ -80,7 +80,7 @@ class Tally:
             self.losses += 1
 
     def add_pair(self, first: float, second: float) -> None:
-        """Counts the two games of one pair."""
+        """Counts the two games of a pair, by the points of each."""
         self.add_game(first)
         self.add_game(second)
         place = round(2 * (first + second))
@@ -88,30 +88,30 @@ class Tally:
 
     @property
     def games(self) -> int:
-        """Games that count."""
+        """The number of games that count."""
         return self.wins + self.draws + self.losses
 
     @property
     def pairs(self) -> int:
-        """Complete pairs."""
+        """The number of complete pairs."""
         return sum(self.pentanomial)
 
     @property
     def points(self) -> float:
-        """Points of the engine."""
+        """The points of the engine."""
         return self.wins + self.draws / 2
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """The distribution to compute with: the five counts of pairs; without pairs losses, draws and wins."""
+        """The counts that the statistics use: those of pairs or, without pairs, of losses, draws and wins."""
         return self.pentanomial if self.pairs else (self.losses, self.draws, self.wins)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What the counts say about the difference in strength. Every `error` is half of a 95 % interval.
+    """Estimates of the difference in strength, from counts. Every `error` is half of a 95 % interval.
 
-    Elo is infinite for a score of 0 or 1, and an error is NaN where the interval exceeds the possible scores.
+    Elo is infinite for a score of 0 or 1, and an error is NaN if the interval exceeds the possible scores.
     """
 
     score: float
@@ -126,24 +126,24 @@ class Estimate:
 
     @property
     def has_interval(self) -> bool:
-        """Whether the counts give an interval with two ends."""
+        """True if the counts give a finite interval."""
         return self.score_error > 0.0 and math.isfinite(self.elo) and math.isfinite(self.elo_error)
 
 
 def elo_of_score(score: float) -> float:
-    """The Elo difference at which `score` points a game are expected; infinite at 0 and 1, NaN beyond."""
+    """Returns the Elo difference for an expected score of `score` per game; infinite for 0 and 1, NaN beyond."""
     if score <= 0.0 or score >= 1.0:
         return {0.0: -math.inf, 1.0: math.inf}.get(score, math.nan)
     return -400.0 * math.log10(1.0 / score - 1.0)
 
 
 def score_of_elo(elo: float) -> float:
-    """The expected score of an engine that is `elo` stronger."""
+    """Returns the expected score of an engine that is `elo` stronger."""
     return 1.0 / (1.0 + math.pow(10.0, -elo / 400.0))
 
 
 def estimate(tally: Tally) -> Estimate | None:
-    """The estimates from pairs (or games, see `Tally.counts`), or None before anything is counted."""
+    """Returns the estimates from pairs (or games, see `Tally.counts`), or None if nothing is counted."""
     counts = tally.counts
     total = sum(counts)
     if total == 0:
@@ -178,10 +178,10 @@ def estimate(tally: Tally) -> Estimate | None:
 
 @dataclass(frozen=True, slots=True)
 class Sprt:
-    """Wald's sequential test of "`elo1` stronger" against "`elo0` stronger".
+    """Wald's sequential test of the hypothesis "`elo1` stronger" against "`elo0` stronger".
 
-    `alpha` is the probability of accepting what is worth only `elo0`, `beta` that of rejecting what is worth `elo1`.
-    `model` is the unit of both bounds. Raises ValueError for bounds that make no test.
+    `alpha` is the probability of accepting a change that is worth only `elo0`, `beta` that of rejecting one that is
+    worth `elo1`. `model` is the unit of both bounds. Raises ValueError for invalid bounds.
     """
 
     elo0: float
@@ -192,14 +192,14 @@ class Sprt:
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
-            raise ValueError(f"SPRT: the model is one of {', '.join(MODELS)}, not {quoted(self.model)}")
+            raise ValueError(f"SPRT: the model must be one of {', '.join(MODELS)} (got {quoted(self.model)})")
         most = MOST_ELO[self.model]
         if not -most <= self.elo0 < self.elo1 <= most:
             both = f"both from {-most:g} to {most:g}"
-            raise ValueError(f"SPRT: elo0 must be below elo1, {both}, not {self.elo0:g} and {self.elo1:g}")
+            raise ValueError(f"SPRT: elo0 must be below elo1, {both} (got {self.elo0:g} and {self.elo1:g})")
         if not (self.alpha >= LEAST_RISK and self.beta >= LEAST_RISK and self.alpha + self.beta < 1.0):
-            least = f"at least {LEAST_RISK:g}"
-            raise ValueError(f"SPRT: alpha {self.alpha:g} and beta {self.beta:g} must be {least}, their sum below 1")
+            got = f"(got {self.alpha:g} and {self.beta:g})"
+            raise ValueError(f"SPRT: alpha and beta must be at least {LEAST_RISK:g}, with a sum below 1 {got}")
 
     @property
     def lower(self) -> float:
@@ -212,7 +212,7 @@ class Sprt:
         return math.log((1.0 - self.beta) / self.alpha)
 
     def llr(self, tally: Tally) -> float:
-        """The generalised log-likelihood ratio of `elo1` over `elo0`; 0 before anything is counted. Needs SciPy."""
+        """Returns the generalised log-likelihood ratio of `elo1` over `elo0`; 0 if nothing is counted. Needs SciPy."""
         counts = tally.counts
         if not any(counts):
             return 0.0
@@ -227,26 +227,26 @@ class Sprt:
         return float(regular.sum() * (shares @ np.log(likely[1] / likely[0])))
 
     def verdict(self, llr: float) -> str | None:
-        """`"accepted"`, `"rejected"`, or None while the test has to go on."""
+        """Returns `"accepted"`, `"rejected"`, or None if the test must continue."""
         if llr >= self.upper:
             return "accepted"
         return "rejected" if llr <= self.lower else None
 
     def progress(self, llr: float) -> float:
-        """How far `llr` is on the way to the bound on its side: 1 at the upper bound, -1 at the lower."""
+        """Returns `llr` relative to the bound of its sign: 1 at the upper bound, -1 at the lower bound."""
         return llr / self.upper if llr >= 0.0 else -llr / self.lower
 
 
 def _tilted(shares: Floats, slopes: Floats) -> Floats:
-    """The distribution p that maximises the likelihood of `shares` under the constraint p . slopes = 0.
+    """Returns the distribution p that maximises the likelihood of `shares` under the constraint p . slopes = 0.
 
     It is shares / (1 + theta slopes), with theta between the two poles next to zero, where the sum falls from plus
-    to minus infinity. `slopes` has both signs.
+    to minus infinity. `slopes` must have both signs.
     """
     from scipy.optimize import brentq
 
     low, high = -1.0 / float(slopes.max()), -1.0 / float(slopes.min())
-    # A share of 1e-9 puts theta about 1e-9 beside a pole, relatively: stay well nearer than that, and off the pole.
+    # A share of 1e-9 puts theta at a relative distance of 1e-9 from a pole, so the bounds must be closer to it.
     inset = (high - low) * 1e-13
     theta = brentq(
         lambda x: float((shares * slopes / (1.0 + x * slopes)).sum()), low + inset, high - inset, xtol=1e-13, rtol=1e-15
@@ -256,10 +256,10 @@ def _tilted(shares: Floats, slopes: Floats) -> Floats:
 
 
 def _with_ratio(values: Floats, shares: Floats, ratio: float) -> Floats:
-    """The likeliest distribution over `values` with (mean - 0.5) / standard deviation = `ratio`.
+    """Returns the likeliest distribution over `values` with (mean - 0.5) / standard deviation = `ratio`.
 
-    A fixed point: the constraint is made linear about the last distribution. Ten rounds at most, and a change below
-    1e-4 ends it: fastchess stops there, and what more rounds would move is smaller than the noise of one game.
+    This fixed-point iteration linearises the constraint around the last distribution. Like fastchess, it stops after
+    ten rounds or a change below 1e-4: more rounds would change less than the noise of a game.
     """
     likely = np.full(len(values), 1.0 / len(values))
     for _ in range(10):
@@ -273,13 +273,13 @@ def _with_ratio(values: Floats, shares: Floats, ratio: float) -> Floats:
 
 
 def with_error(value: float, error: float) -> str:
-    """`+12.34 +- 5.67`."""
-    value = round(value, 2) + 0.0  # a tiny negative value must not print as -0.00
+    """Returns value and error as text, such as `+12.34 +- 5.67`."""
+    value = round(value, 2) + 0.0  # avoids -0.00
     return f"{value:+.2f} +- {error:.2f}"
 
 
 def elo_text(found: Estimate) -> str:
-    """The Elo difference with its error, or what can be said where there is none."""
+    """Returns the Elo difference with its error, or a remark if there is no finite difference or error."""
     if not math.isfinite(found.elo):
         return "every game won" if found.elo > 0.0 else "every game lost"
     if not found.has_interval:
@@ -288,7 +288,7 @@ def elo_text(found: Estimate) -> str:
 
 
 def summary(tally: Tally, sprt: Sprt | None = None) -> list[str]:
-    """The result of a match in a few lines of text."""
+    """Returns the result of a match in a few lines of text."""
     losses = f"{tally.losses} loss" if tally.losses == 1 else f"{tally.losses} losses"
     first = f"Games    {tally.games}: {count_of(tally.wins, 'win')}, {count_of(tally.draws, 'draw')}, {losses}, "
     first += f"{tally.points:g} point{'' if tally.points == 1 else 's'}"
@@ -318,7 +318,7 @@ def summary(tally: Tally, sprt: Sprt | None = None) -> list[str]:
 
 
 def to_json(tally: Tally, sprt: Sprt | None = None) -> dict[str, Any]:
-    """The same for machines. Infinite and undefined values become None, because JSON has neither."""
+    """Returns the result as data for JSON; infinite and undefined values become None, because JSON has neither."""
     found = estimate(tally)
     answer: dict[str, Any] = {**asdict(tally), "games": tally.games, "pairs": tally.pairs}
     if found is not None:

@@ -1,14 +1,14 @@
-"""Time controls: a clock, a time, node or depth limit for each move, or several of them at once.
+"""Time controls: a clock, limits on time, nodes or depth for each move, or a combination of these.
 
 The notation is that of cutechess-cli and fastchess:
 
-    10+0.1            10 seconds for the game and 0.1 seconds a move
-    40/60+0.6         60 seconds for every 40 moves and 0.6 seconds a move
-    1:30+1            one and a half minutes and a second a move
-    movetime=0.05     50 milliseconds a move (also st=)
-    nodes=10000       10000 nodes a move
-    depth=8           8 plies a move
-    10+0.1,nodes=1e6  both
+    10+0.1            10 seconds for the game and 0.1 seconds per move
+    40/60+0.6         60 seconds for every 40 moves and 0.6 seconds per move
+    1:30+1            one and a half minutes and 1 second per move
+    movetime=0.05     50 milliseconds per move (also st=)
+    nodes=10000       10000 nodes per move
+    depth=8           8 plies per move
+    10+0.1,nodes=1e6  a clock and 1000000 nodes per move
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _CLOCK: Final = re.compile(
     r"(?:(?P<moves>\d+)/)?(?:(?P<minutes>\d+):)?(?P<seconds>\d+(?:\.\d*)?|\.\d+)(?:\+(?P<increment>\d+(?:\.\d*)?|\.\d+))?"
 )
 
-#: The longest times in seconds, and the largest numbers of moves, nodes or plies.
+#: The longest time in seconds, and the largest number of moves, nodes or plies.
 _MOST_SECONDS: Final = 1e9
 _MOST_COUNT: Final = 10**15
 
 
 class TimeControlError(CommandError, ValueError):
-    """A time control that cannot be understood; the message quotes it."""
+    """Raised if a time control is invalid; the message quotes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """A limit on thinking. Times in seconds; None where there is no such limit. At least one limit is set.
+    """A limit on an engine's thinking. Times are in seconds. At least one limit is set; the others are None.
 
-    `base` with `moves` is renewed after every `moves` moves; without, it is for the whole game.
+    `base` is added again after every `moves` moves; if `moves` is None, `base` is for the whole game.
     """
 
     base: float | None = None
@@ -50,7 +50,7 @@ class TimeControl:
 
     @classmethod
     def parse(cls, text: str) -> TimeControl:
-        """Reads the notation above. Raises `TimeControlError`."""
+        """Parses the notation that the module describes. Raises `TimeControlError`."""
         values: dict[str, float | int | None] = {}
         for part in text.replace(" ", "").split(","):
             key, equals, value = part.partition("=")
@@ -67,25 +67,25 @@ class TimeControl:
                     raise ValueError
             except ValueError:
                 raise TimeControlError(
-                    f"{quoted(part)} is not a time control; write for example 10+0.1, 40/60+0.6, movetime=0.1, "
+                    f"{quoted(part)} is not a time control; expected, for example, 10+0.1, 40/60+0.6, movetime=0.1, "
                     f"nodes=10000 or depth=8"
                 ) from None
         if values.get("base") is not None and values.get("movetime") is not None:
-            raise TimeControlError(f"{quoted(text)} has both a clock and a time a move; give one of them")
+            raise TimeControlError(f"{quoted(text)} has both a clock and a time per move; give only one")
         return cls(**values)  # type: ignore[arg-type]
 
     @property
     def has_clock(self) -> bool:
-        """Whether time runs on from move to move."""
+        """True if there is a clock for several moves or the whole game."""
         return self.base is not None
 
     @property
     def is_timed(self) -> bool:
-        """Whether an engine can lose on time."""
+        """True if an engine can lose on time."""
         return self.base is not None or self.movetime is not None
 
     def clock_text(self) -> str:
-        """The clock in the notation of cutechess-cli; empty without one."""
+        """Returns the clock in the notation of cutechess-cli; "" if there is none."""
         if self.base is None:
             return ""
         moves = f"{self.moves}/" if self.moves else ""
@@ -118,16 +118,16 @@ def _positive(text: str, most: float) -> float:
 
 
 def add_limit_arguments(parser: argparse.ArgumentParser, default: str) -> None:
-    """Adds the limits for a position that `limit_from_arguments` reads, one of which may be given."""
+    """Adds options for the limit per position, of which one may be given; `limit_from_arguments` reads them."""
     group = parser.add_mutually_exclusive_group()
     key, _, value = default.partition("=")
     kinds = (("movetime", "time", float, "SECONDS"), ("nodes", "nodes", int, "N"), ("depth", "depth", int, "N"))
     for name, what, kind, metavar in kinds:
         usual = f" (default {value})" if name == key else ""
-        group.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} a position{usual}")
+        group.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} per position{usual}")
 
 
 def limit_from_arguments(arguments: argparse.Namespace, default: str) -> str:
-    """The limit that the options of `add_limit_arguments` ask for, in the notation of this module."""
+    """Returns the limit that the options of `add_limit_arguments` set, in the notation of this module."""
     given = ((name, getattr(arguments, name)) for name in ("movetime", "nodes", "depth"))
     return next((f"{name}={value}" for name, value in given if value is not None), default)

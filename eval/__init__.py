@@ -1,1 +1,1 @@
-"""The static evaluation, as kernels."""
+"""The static evaluation: kernels, the network's file format, and custom evaluations."""

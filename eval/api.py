@@ -1,11 +1,11 @@
-"""The interface for custom evaluations: one import gives the decorator, the constants and functions on positions.
+"""The interface for custom evaluations: the decorator, constants, and functions that read positions.
 
-A custom evaluation is a function of one argument, the position, a record of `engine.board.position.POSITION`:
+A custom evaluation is a function of one argument, the position, which is a record of `engine.board.position.POSITION`:
 
-    returns    whole centipawns from the side to move's view: positive when that side stands better
+    returns    whole centipawns from the side to move's view: positive if that side is better
     bounds     values beyond +-30,000 are clamped, so that they stay below mate scores
     must not   change the position, raise, or depend on anything that changes
-    indices    are not checked: they run from 0 to the array's length less one; negative ones are not allowed
+    indices    are not checked: they must be from 0 to the array's length minus one
 
     from secateur.eval.api import material, subkernel
 
@@ -18,12 +18,12 @@ comparisons, loops, tuples, NumPy arrays of numbers as constants, and the names 
 Colours, pieces and squares are python-chess's: BLACK 0 and WHITE 1, PAWN 1 to KING 6, a1 = 0 to h8 = 63. A set of
 squares is a bitboard, uint64; `&`, `|`, `^` and `~` work on bitboards. Everything else is int64. Do not mix the two
 kinds in arithmetic, because Numba turns the result into a float: `popcount` and `lsb` turn a bitboard into a number,
-`bit` turns a square into a bitboard.
+and `bit` turns a square into a bitboard.
 
     position.turn             the side to move
-    position.pieces[piece]    bitboard of a piece of both colours; index 0: all pieces
+    position.pieces[piece]    bitboard of a piece type, both colours; index 0 for all pieces
     position.colors[color]    bitboard of a colour's pieces
-    position.squares[square]  the piece there, of either colour; 0: none
+    position.squares[square]  the piece on a square, of either colour; 0 if there is none
     position.checkers         pieces that give check to the side to move
     position.pinned           the side to move's pieces that are pinned to its king
     position.castling         rooks that may still castle
@@ -39,7 +39,7 @@ import numpy as np
 
 from engine.compiler.library import compile_here
 
-# This comes before the imports below: a function cannot be compiled into kernels that were compiled ahead of time.
+# This call must precede the imports below: kernels that were compiled ahead of time cannot include another function.
 compile_here()
 
 from engine.board.attacks import attackers_to, attacks_from, is_attacked
@@ -102,25 +102,25 @@ __all__ = [
     "without_lsb",
 ]
 
-#: [piece] usual values in centipawns, from Tomasz Michniewski's Simplified Evaluation Function; a king counts 0.
+#: [piece] usual values in centipawns, from Tomasz Michniewski's Simplified Evaluation Function; 0 for a king.
 PIECE_VALUES: Final = np.array([0, 100, 320, 330, 500, 900, 0], np.int64)
 
 
 @inlined
 def pieces(position: Any, color: Any, piece: Any) -> Any:
-    """Bitboard of a colour's pieces of one type."""
+    """Returns the bitboard of a colour's pieces of one type, as uint64."""
     return position.pieces[piece] & position.colors[color]
 
 
 @inlined
 def count(position: Any, color: Any, piece: Any) -> Any:
-    """How many pieces of one type a colour has, int64."""
+    """Returns the number of a colour's pieces of one type, as int64."""
     return popcount(pieces(position, color, piece))
 
 
 @inlined
 def material(position: Any, color: Any) -> Any:
-    """Sum of PIECE_VALUES over a colour's pieces, int64 centipawns."""
+    """Returns the sum of PIECE_VALUES over a colour's pieces, in int64 centipawns."""
     total = 0
     for piece in range(PAWN, KING):
         total += PIECE_VALUES[piece] * count(position, color, piece)

@@ -1,7 +1,7 @@
 """Chooses a custom evaluation for this process: a Python function that is compiled into the search.
 
 A process has one evaluation. It is Secateur's own unless another one is chosen before the kernels of the search are
-imported. This module imports nothing heavy.
+imported. This module imports no kernels, so it loads quickly.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final
 from engine.errors import CommandError
 from engine.files import printable, quoted, read_bytes, reason, shown, user_path
 
-#: Environment variable that names the evaluation, as `--evaluation` does; child processes inherit it.
+#: The environment variable that names the evaluation, like `--evaluation`; child processes inherit it.
 VARIABLE: Final = "SECATEUR_EVALUATION"
 
 #: The module that loads the chosen evaluation; once it is imported, the choice is final.
@@ -24,12 +24,12 @@ _LOADER: Final = "eval.custom"
 
 
 class EvaluationError(CommandError, ValueError):
-    """A custom evaluation is unusable; the message is one line that names file and line."""
+    """Raised if a custom evaluation cannot be used. The message is one line and names file and line."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A custom evaluation: a function in a file, or (`function`) the function itself, which may have no file."""
+    """A custom evaluation: a function in a file, or a function object (`function`), which may have no file."""
 
     file: Path
     function_name: str
@@ -37,7 +37,7 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """The name that Secateur shows: `centre.py:evaluate`, or the function's name if it has no file."""
+        """The name that Secateur shows, such as `centre.py:evaluate`, or the function's name if it has no file."""
         is_in_file = self.function is None or self.file.is_file()
         return shown(f"{self.file.name}:{self.function_name}" if is_in_file else self.function_name)
 
@@ -48,8 +48,8 @@ _choice: Choice | None = None
 def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -> None:
     """Makes this process evaluate with a function: a callable, or `FILE.py[:FUNCTION]` (by default `evaluate`).
 
-    Child processes inherit a choice by `FILE.py`. Raises EvaluationError for a file that cannot be read or parsed or
-    has no such function, and RuntimeError when this process already evaluates with something else.
+    Child processes inherit a choice by `FILE.py`. Raises EvaluationError if the file cannot be read or parsed, or
+    does not define the function, and RuntimeError if this process already uses another evaluation.
     """
     global _choice
     choice = _choice_of_function(evaluation) if callable(evaluation) else _choice_of_text(os.fspath(evaluation))
@@ -58,7 +58,7 @@ def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -
         if loaded != choice:
             used = "Secateur's own evaluation" if loaded is None else loaded.name
             raise RuntimeError(
-                f"this process evaluates with {used} already and cannot change to {choice.name}: start another one"
+                f"this process already evaluates with {used} and cannot change to {choice.name}; start a new process"
             )
         return
     if choice.function is None:
@@ -72,9 +72,9 @@ def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -
 
 
 def chosen_evaluation() -> Choice | None:
-    """The evaluation of this process, as chosen here or in the environment; None is Secateur's own evaluation.
+    """Returns the evaluation chosen here or by the environment variable; None means Secateur's own evaluation.
 
-    Raises EvaluationError when the environment does not name a possible file.
+    Raises EvaluationError if the variable contains an invalid path.
     """
     if _is_loaded():
         loaded: Choice | None = sys.modules[_LOADER].CHOICE
@@ -86,25 +86,25 @@ def chosen_evaluation() -> Choice | None:
 
 
 def require_own_evaluation(product: str) -> None:
-    """Raises EvaluationError in a process with a custom evaluation.
+    """Raises EvaluationError if this process has a custom evaluation.
 
-    `product` is a plural noun for the message: data or files that do not record which evaluation made them.
+    `product` names, as a plural noun for the message, data that do not record which evaluation produced them.
     """
     choice = chosen_evaluation()
     if choice is not None:
         raise EvaluationError(
-            f"{product} are made with Secateur's own evaluation or a network, not with {choice.name}: "
-            f"leave out --evaluation and {VARIABLE}"
+            f"{product} require Secateur's own evaluation or a network, not {choice.name}: "
+            f"remove --evaluation and unset {VARIABLE}"
         )
 
 
 def _is_loaded() -> bool:
-    """Whether the choice is final."""
+    """Returns whether the evaluation is loaded, so that the choice is final."""
     return hasattr(sys.modules.get(_LOADER), "CHOICE")
 
 
 def with_evaluation(name: str) -> str:
-    """The engine's name or version, followed by the custom evaluation's name in brackets if there is one."""
+    """Returns `name`, followed by the custom evaluation's name in parentheses if there is one."""
     choice = chosen_evaluation()
     return name if choice is None else f"{name} ({choice.name})"
 
@@ -125,12 +125,12 @@ def _choice_of_function(function: Callable[..., Any]) -> Choice:
     plain = getattr(function, "py_func", function)
     code = getattr(plain, "__code__", None)
     if code is None:
-        raise EvaluationError(f"a custom evaluation is a Python function or the name of a file, not {function!r}")
+        raise EvaluationError(f"a custom evaluation must be a Python function or a file name (got {function!r})")
     return Choice(Path(code.co_filename), plain.__name__, plain)
 
 
 def _check_source(choice: Choice) -> None:
-    """Raises EvaluationError when the file cannot be read or parsed, or cannot define the function."""
+    """Raises EvaluationError if the file cannot be read or parsed, or cannot define the function."""
     import ast
 
     file = choice.file
@@ -140,7 +140,7 @@ def _check_source(choice: Choice) -> None:
         raise EvaluationError(f"{shown(file)}: {reason(error)}") from None
     except SyntaxError as error:
         raise EvaluationError(f"{shown(file)}:{error.lineno}: {printable(error.msg)}") from None
-    except (RecursionError, MemoryError):  # what the parser raises for brackets within brackets within brackets
+    except (RecursionError, MemoryError):  # the parser raises these for deeply nested brackets
         raise EvaluationError(f"{shown(file)}: its expressions are nested too deeply") from None
     except ValueError as error:  # null bytes
         raise EvaluationError(f"{shown(file)}: {error}") from None

@@ -1,8 +1,8 @@
 """Compiles the custom evaluation that `eval.build` chose in place of Secateur's own.
 
-The search's kernels import this module before they are declared, so that all machine code that holds the function is
-kept apart from the usual one (`engine.compiler.jit.keep_apart`). A faulty function is reported here, when it is loaded,
-and not by a search. `eval.api` says how to write one.
+The search's kernels import this module before they are declared, so that all machine code that contains the function is
+stored separately (`engine.compiler.jit.keep_apart`). Errors in the function are reported when this module is imported,
+not during a search. `eval.api` explains how to write one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSIT
 
 
 def _imported(choice: Choice) -> Any:
-    """The object that has the function's name in the choice's file. The file can import modules from its folder."""
+    """Imports the choice's file and returns the object it names. The file can import modules from its folder."""
     file = str(choice.file)
     folder = str(choice.file.parent)
     if folder not in sys.path:
@@ -56,16 +56,16 @@ def _imported(choice: Choice) -> Any:
 
 
 def _function(choice: Choice) -> FunctionType:
-    """The chosen function as plain Python. Raises EvaluationError unless it has one argument."""
+    """Returns the chosen function as plain Python. Raises EvaluationError unless it takes one argument."""
     found = choice.function if choice.function is not None else _imported(choice)
     # Decorators are stripped: the function is compiled with the same options as all kernels.
     function = getattr(found, "py_func", found)
     if not isinstance(function, FunctionType):
-        raise EvaluationError(f"{choice.file}: {choice.function_name} is no function, but {found!r}")
+        raise EvaluationError(f"{choice.file}: {choice.function_name} is not a function (got {found!r})")
     parameters = inspect.signature(function).parameters.values()
     if [parameter.kind in _POSITIONAL for parameter in parameters] != [True]:
         listed = ", ".join(map(str, parameters))
-        raise EvaluationError(f"{_place(choice, function)}({listed}) has to take one argument, the position")
+        raise EvaluationError(f"{_place(choice, function)}({listed}) must take one argument, the position")
     return function
 
 
@@ -74,18 +74,18 @@ def _place(choice: Choice, function: FunctionType) -> str:
 
 
 def _compiled(choice: Choice) -> Any:
-    """The chosen function, compiled for kernels. Raises EvaluationError."""
+    """Returns the chosen function as a subkernel. Raises EvaluationError."""
     function = _function(choice)
     keep_apart(fingerprint(function))
     compiling.set_evaluation(choice.name.removesuffix(":evaluate"))
-    # It always gets the same name, so that a script and the command line share its machine code.
+    # The compiled function always has the same name, so a script and the command line share its machine code.
     twin = FunctionType(function.__code__, function.__globals__, "custom", function.__defaults__, function.__closure__)
     twin.__module__ = __name__
     twin.__qualname__ = "custom"
     return subkernel(twin)
 
 
-#: The chosen function: (position) -> integer; None when there is none.
+#: The chosen function, (position) -> integer; None if there is none.
 CUSTOM: Final[Any] = None if CHOICE is None else _compiled(CHOICE)
 
 
@@ -97,25 +97,25 @@ def _evaluation(position: Any) -> Any:
     return min(max(np.int64(CUSTOM(position)), -EVALUATION_LIMIT), EVALUATION_LIMIT)
 
 
-#: Entry point: the function's return value for a position, unchanged. None without a custom evaluation.
+#: The entry point from Python: returns the function's value for a position unchanged. None if there is no function.
 custom_score: Final[Any] = None if CUSTOM is None else kernel(_score)
-#: The same for kernels: int64 centipawns, clamped to +-EVALUATION_LIMIT.
+#: The version for kernels: returns int64 centipawns, clamped to +-EVALUATION_LIMIT. None if there is no function.
 custom_evaluation: Final[Any] = None if CUSTOM is None else subkernel(_evaluation)
 
 
 # --------------------------------------------------------------------------------------------------------------
-# What may be wrong with it
+# Errors in the function
 # --------------------------------------------------------------------------------------------------------------
 
 #: Advice for a function that returns a value of the wrong kind, by Numba's class of types.
 _ADVICE: Final = {
     "Float": "divide with //, and do not mix bitboards with numbers",
-    "Integer": "a bitboard is no number: popcount counts its squares",
-    "Optional": "not all of its ways end with a return",
-    "NoneType": "it lacks a return",
+    "Integer": "a bitboard is not a number; popcount counts its squares",
+    "Optional": "some of its paths end without a return",
+    "NoneType": "it has no return",
 }
 
-#: Lines of the compiler's messages that do not say what is wrong; and the most characters that are quoted.
+#: Lines of the compiler's messages that do not say what is wrong, and the most characters that are quoted.
 _IDLE: Final = re.compile(r"Failed in nopython mode|During: |File \"|def |@|<source elided>|\^|- Resolution failure")
 _QUOTE: Final = 240
 
@@ -135,12 +135,12 @@ def _check(choice: Choice) -> None:
         advice = _ADVICE.get(type(returned).__name__)
         place = _place(choice, CUSTOM.py_func)
         raise EvaluationError(
-            f"{place} has to return whole centipawns (int64), not {returned}" + (f": {advice}" if advice else "")
+            f"{place} must return whole centipawns (int64), not {returned}" + (f": {advice}" if advice else "")
         )
 
 
 def _reason(record: Any) -> Exception | None:
-    """The compiler's error for the function alone, without its caller; None if it compiles."""
+    """Returns the compiler's error for the function alone, without its caller; None if it compiles."""
     try:
         CUSTOM.compile((record,))
     except Exception as error:
@@ -149,13 +149,13 @@ def _reason(record: Any) -> Exception | None:
 
 
 def _explanation(choice: Choice, error: Exception, record: Any) -> str:
-    """The compiler's long message in one line: the place and the reason."""
+    """Returns the compiler's long message as one line with the place and the reason."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).replace(str(record), "position").replace(repr(record), "position")
     reasons = [line for line in map(str.strip, text.splitlines()) if line and not _IDLE.match(line)]
     if isinstance(error, KeyError):
         reason = f"position has no field {error}; it has {', '.join(POSITION.names or ())}"
     elif "NRT required" in text:
-        reason = "it makes a list, an array or another object, which a kernel must not"
+        reason = "it creates a list, an array or another object, which kernels cannot do"
     else:
         # A line that ends with a colon continues on the next.
         reason = " ".join(reasons[: 2 if reasons and reasons[0].endswith(":") else 1]) or type(error).__name__
@@ -163,7 +163,7 @@ def _explanation(choice: Choice, error: Exception, record: Any) -> str:
 
 
 def _line(choice: Choice, error: Exception, text: str) -> int:
-    """The line of the choice's file that the compiler names, or the function's first line if it names none."""
+    """Returns the line of the choice's file that the compiler names, or else the function's first line."""
     place = getattr(error, "loc", None)
     named = [(place.filename, place.line)] if place is not None else []
     named += re.findall(r'File "([^"]*)", line (\d+)', text)

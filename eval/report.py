@@ -1,4 +1,4 @@
-"""The evaluation as text: the output of the `eval` command."""
+"""The text of an evaluation: the output of the `eval` command."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from eval.network.format import Network
 from eval.terms.endgames import FULL_SCALE
 from eval.weights import COUNT, DANGER, GROUPS, ROWS, WEIGHTS
 
-#: The reason why a network's value does not count, by the value that counts instead.
+#: The reasons why the evaluation is not the network's value.
 _WHY_NOT_THE_NETWORK: Final = {
-    CLASSICAL_COUNTS: "the classical evaluation's, because a king is bare",
-    DRAWN: "the side that the network has ahead cannot win",
+    CLASSICAL_COUNTS: "from the classical evaluation, because a king is bare",
+    DRAWN: "the side that the network favours cannot win",
 }
 
 
@@ -31,8 +31,8 @@ _WHY_NOT_THE_NETWORK: Final = {
 class Breakdown:
     """An evaluation and its parts.
 
-    `rows` is int64[len(ROWS)][2][2], [row][color][middlegame, endgame] in centipawns; White's less Black's add up to
-    `totals`. `score` is from the side to move's view, `scale` in sixty-fourths.
+    `rows` is int64[len(ROWS)][2][2], [row][color][middlegame, endgame] in centipawns. `totals` is the sum of the rows,
+    White's minus Black's. `score` is from the side to move's view, `scale` in sixty-fourths.
     """
 
     score: int
@@ -43,7 +43,7 @@ class Breakdown:
 
 
 class Evaluator:
-    """The static evaluation for Python; keeps the kernels' memory from board to board."""
+    """A classical evaluator for use from Python, which reuses the kernels' memory for every board."""
 
     def __init__(self) -> None:
         self._workspace = new_workspace()
@@ -51,27 +51,27 @@ class Evaluator:
         self._summary = np.zeros(SUMMARY, np.int64)
 
     def score(self, board: chess.Board) -> int:
-        """Centipawns from the side to move's view."""
+        """Returns the evaluation in centipawns from the side to move's view."""
         return int(evaluation_terms(from_board(board), self._workspace, self._trace, self._summary))
 
     def breakdown(self, board: chess.Board) -> Breakdown:
-        """The evaluation term by term."""
+        """Returns the evaluation with the values of each row."""
         score = self.score(board)
         rows = np.zeros((len(ROWS), 2, 2), np.int64)
         for group in GROUPS:
             part = slice(group.first, group.first + group.size)
             rows[group.row] += self._trace[:, part].astype(np.int64) @ WEIGHTS[part]
-        # Danger is not in centipawns: the row shows the price of its sum.
+        # Danger is not in centipawns, so the row shows its price.
         rows[DANGER] = self._summary[PRICES:].reshape(2, 2)
         middlegame, endgame, phase, scale = (int(self._summary[n]) for n in (MIDDLEGAME, ENDGAME, PHASE, SCALE))
         return Breakdown(score, rows, (middlegame, endgame), phase, scale)
 
 
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
-    """A table of every term for both sides in pawns, middlegame and endgame, and the total from White's view.
+    """Returns a table of the terms for both sides in pawns, middlegame and endgame, and the total from White's view.
 
-    With a `network`, its value comes last; where another value counts (`eval.kernels.endings`), that value follows with
-    the reason. For a custom evaluation: only the total, and whether it treats both sides alike here.
+    With a `network`, its value comes last; if another value counts (`eval.kernels.endings`), that follows with the
+    reason. A custom evaluation has only a total, with a warning if it does not treat both sides alike in this position.
     """
     note = " (in check: the search looks further)" if board.is_check() else ""
     if CHOICE is not None:
@@ -87,7 +87,7 @@ def evaluation_report(board: chess.Board, network: Network | None = None) -> str
         lines.append(f"{name:<13}|{cells}")
     middlegame, endgame = (f"{value / 100:6.2f}" for value in found.totals)
     lines.append(f"{'Sum':<13}|{'':15}|{'':15}|{middlegame} {endgame}")
-    lines.append(f"Phase {found.phase} of {FULL_PHASE}; endgame counts {found.scale} of {FULL_SCALE}")
+    lines.append(f"Phase {found.phase} of {FULL_PHASE}; endgame scale {found.scale} of {FULL_SCALE}")
     if network is None:
         lines.append(_total("Evaluation", found.score, board) + note)
     else:
@@ -96,7 +96,7 @@ def evaluation_report(board: chess.Board, network: Network | None = None) -> str
         value = NetworkEvaluator(network).score(board)
         word = int(whose_word_counts(from_board(board), value))
         if word != NETWORK_COUNTS:
-            lines.append(_total("Network's evaluation", value, board))
+            lines.append(_total("Network evaluation", value, board))
             value = found.score if word == CLASSICAL_COUNTS else 0
             note = f": {_WHY_NOT_THE_NETWORK[word]}{note}"
         lines.append(_total("Evaluation", value, board) + note)
@@ -104,7 +104,7 @@ def evaluation_report(board: chess.Board, network: Network | None = None) -> str
 
 
 def _custom_report(board: chess.Board, title: str, note: str) -> str:
-    """The custom evaluation of the board, and that of the board with the sides exchanged if it differs."""
+    """Returns the custom evaluation of the board, and that of the board with the sides exchanged if it differs."""
     score, mirrored = (
         min(max(int(custom_score(from_board(side))), -EVALUATION_LIMIT), EVALUATION_LIMIT)
         for side in (board, board.mirror())
@@ -112,12 +112,12 @@ def _custom_report(board: chess.Board, title: str, note: str) -> str:
     lines = [title, _total("Evaluation", score, board) + note]
     if mirrored != score:
         lines.append(
-            f"It is not symmetrical: the side to move has {score} centipawns here, and {mirrored} with the sides "
-            "exchanged. Is it seen from the side to move?"
+            f"It is not symmetrical: it gives the side to move {score} centipawns here, and {mirrored} with the sides "
+            "exchanged. Does it score from the side to move's view?"
         )
     return "\n".join(lines)
 
 
 def _total(name: str, score: int, board: chess.Board) -> str:
-    """A line with a score; `score` is from the side to move's view."""
+    """Returns a line with a score from White's view; `score` is from the side to move's view."""
     return f"{name} {(score if board.turn else -score) / 100:+.2f} pawns from White's view"

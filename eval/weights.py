@@ -1,8 +1,8 @@
 """The layout of the classical evaluation's weights: the name, meaning and index of each.
 
-All weights lie in one vector, so that a term is an index and a count, both for the evaluation and for its breakdown. A
+All weights are in one vector, so a term is an index and a count, both for the evaluation and for its breakdown. A
 weight is a pair of integers, for the middlegame and for the endgame. The unit is centipawns, except in `King attack`,
-whose weights are units of danger (see `eval.terms.king`). `eval.values` has their values.
+whose weights are in units of danger (see `eval.terms.king`). `eval.values` contains the values.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DANGER: Final = ROWS.index("King attack")
 
 @dataclass(frozen=True)
 class Group:
-    """`size` related weights from index `first` on, shown in row `row` of the breakdown."""
+    """A group of `size` related weights from index `first` on, shown in row `row` of the breakdown."""
 
     name: str
     first: int
@@ -52,10 +52,10 @@ def _group(name: str, size: int, row: str, meaning: str) -> int:
     return first
 
 
-# Ranks are always counted from the owner's side, 0 to 7; squares are seen from the owner's side.
+# Ranks (0 to 7) and squares are always seen from the owner's side.
 MATERIAL = _group("MATERIAL", 5, "Material", "a pawn, knight, bishop, rook, queen")
 BISHOP_PAIR = _group("BISHOP_PAIR", 1, "Material", "two bishops or more")
-PER_PAWN = _group("PER_PAWN", 3, "Material", "a knight, bishop, rook for each own pawn more than five")
+PER_PAWN = _group("PER_PAWN", 3, "Material", "a knight, bishop, rook for each own pawn above five")
 
 PAWN_SQUARES = _group("PAWN_SQUARES", 64, "Squares", "a pawn on a square")
 KNIGHT_SQUARES = _group("KNIGHT_SQUARES", 64, "Squares", "a knight on a square")
@@ -64,20 +64,20 @@ ROOK_SQUARES = _group("ROOK_SQUARES", 64, "Squares", "a rook on a square")
 QUEEN_SQUARES = _group("QUEEN_SQUARES", 64, "Squares", "a queen on a square")
 KING_SQUARES = _group("KING_SQUARES", 64, "Squares", "the king on a square")
 
-KNIGHT_MOBILITY = _group("KNIGHT_MOBILITY", 9, "Mobility", "a knight that reaches so many useful squares")
-BISHOP_MOBILITY = _group("BISHOP_MOBILITY", 14, "Mobility", "a bishop")
-ROOK_MOBILITY = _group("ROOK_MOBILITY", 15, "Mobility", "a rook")
-QUEEN_MOBILITY = _group("QUEEN_MOBILITY", 28, "Mobility", "a queen")
+KNIGHT_MOBILITY = _group("KNIGHT_MOBILITY", 9, "Mobility", "a knight, by the number of useful squares that it attacks")
+BISHOP_MOBILITY = _group("BISHOP_MOBILITY", 14, "Mobility", "the same for a bishop")
+ROOK_MOBILITY = _group("ROOK_MOBILITY", 15, "Mobility", "the same for a rook")
+QUEEN_MOBILITY = _group("QUEEN_MOBILITY", 28, "Mobility", "the same for a queen")
 
 DOUBLED = _group("DOUBLED", 2, "Pawns", "a pawn with an own pawn somewhere ahead of it; directly ahead of it")
-ISOLATED = _group("ISOLATED", 2, "Pawns", "a pawn without own pawns beside it: an enemy pawn ahead; none ahead")
+ISOLATED = _group("ISOLATED", 2, "Pawns", "a pawn without own pawns on neighbour files: opposed; unopposed")
 BACKWARD = _group("BACKWARD", 2, "Pawns", "a pawn left behind whose next square is guarded: opposed; unopposed")
 PHALANX = _group("PHALANX", 8, "Pawns", "a pawn with another beside it, by rank")
 SUPPORTED = _group("SUPPORTED", 8, "Pawns", "a pawn that pawns defend, by rank")
 CANDIDATE = _group("CANDIDATE", 8, "Pawns", "an unopposed pawn with as many helpers as enemy sentries, by rank")
 
 PASSED = _group("PASSED", 8, "Passed pawns", "a passed pawn, by rank")
-PASSED_OWN_KING = _group("PASSED_OWN_KING", 8, "Passed pawns", "a king's move between own king and the next square")
+PASSED_OWN_KING = _group("PASSED_OWN_KING", 8, "Passed pawns", "each king's move between own king and next square")
 PASSED_ENEMY_KING = _group("PASSED_ENEMY_KING", 8, "Passed pawns", "the same for the enemy king")
 PASSED_BLOCKED = _group("PASSED_BLOCKED", 8, "Passed pawns", "a piece stands on the next square")
 PASSED_FREE_STEP = _group("PASSED_FREE_STEP", 8, "Passed pawns", "the next square is empty and not attacked")
@@ -86,46 +86,46 @@ PASSED_HELPED = _group("PASSED_HELPED", 8, "Passed pawns", "own pieces guard the
 PASSED_ROOK = _group("PASSED_ROOK", 2, "Passed pawns", "a rook or queen behind the pawn: its own; the enemy's")
 UNSTOPPABLE = _group("UNSTOPPABLE", 1, "Passed pawns", "the bare king cannot catch the pawn")
 
-OUTPOST = _group("OUTPOST", 2, "Pieces", "a knight, bishop where a pawn defends it and none can attack it")
+OUTPOST = _group("OUTPOST", 2, "Pieces", "a knight, bishop that a pawn defends and no pawn can attack")
 OUTPOST_REACHABLE = _group("OUTPOST_REACHABLE", 1, "Pieces", "a knight that can go to such a square")
 BEHIND_PAWN = _group("BEHIND_PAWN", 1, "Pieces", "a minor piece right behind a pawn")
-KING_DISTANCE = _group("KING_DISTANCE", 2, "Pieces", "a king's move between own king and a knight, bishop")
+KING_DISTANCE = _group("KING_DISTANCE", 2, "Pieces", "each king's move between own king and a knight, bishop")
 BISHOP_PAWNS = _group("BISHOP_PAWNS", 2, "Pieces", "an own pawn on the bishop's colour; a blocked one on files c to f")
-BISHOP_CENTER = _group("BISHOP_CENTER", 1, "Pieces", "a bishop that sees two centre squares past the pieces")
+BISHOP_CENTER = _group("BISHOP_CENTER", 1, "Pieces", "a bishop that attacks two or more centre squares")
 ROOK_FILE = _group("ROOK_FILE", 2, "Pieces", "a rook on a file without own pawns; without pawns")
-ROOK_SEVENTH = _group("ROOK_SEVENTH", 1, "Pieces", "a rook on rank 7, pawns on it or the king behind it")
+ROOK_SEVENTH = _group("ROOK_SEVENTH", 1, "Pieces", "a rook on rank 7 with enemy pawns there or the king behind")
 CASTLING_RIGHTS = _group("CASTLING_RIGHTS", 1, "Pieces", "a rook that may still castle")
 
 SHELTER = _group("SHELTER", 32, "Shelter", "the own pawn before the king, by distance of its file to the edge and rank")
 STORM = _group("STORM", 32, "Shelter", "the enemy pawn before the king, by distance of its file to the edge and rank")
-STORM_BLOCKED = _group("STORM_BLOCKED", 8, "Shelter", "the same pawn, when an own pawn blocks it, by rank")
-PAWN_DISTANCE = _group("PAWN_DISTANCE", 1, "Shelter", "a king's move to the nearest own pawn")
+STORM_BLOCKED = _group("STORM_BLOCKED", 8, "Shelter", "the same pawn, if an own pawn blocks it, by rank")
+PAWN_DISTANCE = _group("PAWN_DISTANCE", 1, "Shelter", "each king's move to the nearest own pawn")
 PAWNLESS_WING = _group("PAWNLESS_WING", 1, "Shelter", "a king on a wing without pawns")
 
 ATTACKER = _group("ATTACKER", 4, "King attack", "a knight, bishop, rook, queen that attacks the king's zone")
 RING_ATTACK = _group("RING_ATTACK", 1, "King attack", "each attack on a square beside the king")
 RING_WEAK = _group("RING_WEAK", 1, "King attack", "an attacked square beside the king that only king or queen defend")
 SAFE_CHECK = _group("SAFE_CHECK", 8, "King attack", "safe checks by knight, bishop, rook, queen: one; several")
-UNSAFE_CHECK = _group("UNSAFE_CHECK", 1, "King attack", "a square for a check that is guarded")
+UNSAFE_CHECK = _group("UNSAFE_CHECK", 1, "King attack", "a guarded square from which a piece can check")
 NO_QUEEN = _group("NO_QUEEN", 1, "King attack", "the attacker has no queen")
 FLANK_ATTACK = _group("FLANK_ATTACK", 2, "King attack", "a square of the king's flank attacked; attacked twice")
 FLANK_DEFENCE = _group("FLANK_DEFENCE", 1, "King attack", "a square of the king's flank that is defended")
 OPEN_FILE = _group("OPEN_FILE", 2, "King attack", "a file at the king without own pawns; without pawns")
 KNIGHT_DEFENDER = _group("KNIGHT_DEFENDER", 1, "King attack", "a knight guards squares beside its king")
-ATTACK_BASE = _group("ATTACK_BASE", 1, "King attack", "there is an attack at all")
+ATTACK_BASE = _group("ATTACK_BASE", 1, "King attack", "any attack that counts")
 
 PAWN_THREAT = _group("PAWN_THREAT", 3, "Threats", "a minor piece, rook, queen that a pawn attacks")
 MINOR_THREAT = _group("MINOR_THREAT", 5, "Threats", "a pawn, knight, bishop, rook, queen that a minor piece attacks")
-ROOK_THREAT = _group("ROOK_THREAT", 5, "Threats", "a weakly defended pawn ... queen that a rook attacks")
-KING_THREAT = _group("KING_THREAT", 1, "Threats", "the king attacks something weakly defended")
+ROOK_THREAT = _group("ROOK_THREAT", 5, "Threats", "a weakly defended pawn to rook, or a queen, that a rook attacks")
+KING_THREAT = _group("KING_THREAT", 1, "Threats", "the king attacks a weakly defended piece or pawn")
 HANGING = _group("HANGING", 1, "Threats", "an attacked piece or pawn that nothing defends")
 PUSH_THREAT = _group("PUSH_THREAT", 1, "Threats", "a piece that a safe pawn step would attack")
-QUEEN_THREAT = _group("QUEEN_THREAT", 2, "Threats", "a safe square where a knight; a slider would attack the queen")
-RESTRICTED = _group("RESTRICTED", 1, "Threats", "an enemy move's target that we attack and no pawn defends")
+QUEEN_THREAT = _group("QUEEN_THREAT", 2, "Threats", "a safe square from which a knight; a slider can attack the queen")
+RESTRICTED = _group("RESTRICTED", 1, "Threats", "a weakly defended square that both sides attack")
 
-MOP_UP_EDGE = _group("MOP_UP_EDGE", 4, "Endings", "the bare king is so far from the edge")
-MOP_UP_KINGS = _group("MOP_UP_KINGS", 1, "Endings", "a king's move between the kings, against the bare king")
-MOP_UP_CORNER = _group("MOP_UP_CORNER", 1, "Endings", "a king's move to the corner of the bishop's colour")
+MOP_UP_EDGE = _group("MOP_UP_EDGE", 4, "Endings", "the bare king, by its distance to the edge")
+MOP_UP_KINGS = _group("MOP_UP_KINGS", 1, "Endings", "each king's move between the kings, if one is bare")
+MOP_UP_CORNER = _group("MOP_UP_CORNER", 1, "Endings", "each king's move to the corner of the bishop's colour")
 
 TEMPO = _group("TEMPO", 1, "Tempo", "the right to move")
 
@@ -133,15 +133,15 @@ COUNT: Final = GROUPS[-1].first + GROUPS[-1].size
 
 
 def _values() -> npt.NDArray[np.int64]:
-    """The values in `eval.values` as [weight][middlegame, endgame]. Raises ValueError, naming a group of wrong size."""
+    """Returns the values in `eval.values` as [weight][middlegame, endgame]. Raises ValueError for a wrong layout."""
     if set(VALUES) != {group.name for group in GROUPS}:
-        raise ValueError(f"eval.values: names differ: {sorted(set(VALUES) ^ {group.name for group in GROUPS})}")
+        raise ValueError(f"eval.values: wrong names: {sorted(set(VALUES) ^ {group.name for group in GROUPS})}")
     values = np.zeros((COUNT, 2), np.int64)
     for group in GROUPS:
         for phase, text in enumerate(VALUES[group.name]):
             numbers = np.array(text.split(), np.int64)
             if len(numbers) != group.size:
-                raise ValueError(f"eval.values: {group.name} has {len(numbers)} numbers, {group.size} are needed")
+                raise ValueError(f"eval.values: {group.name} must have {group.size} numbers (got {len(numbers)})")
             # Square tables are written as White sees the board, rank 8 first.
             if group.size == 64:
                 numbers = numbers.reshape(8, 8)[::-1].ravel()

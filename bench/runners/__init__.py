@@ -1,1 +1,1 @@
-"""The programs that can play a match: our own, cutechess-cli and fastchess."""
+"""The runners that can play a match: the built-in one, cutechess-cli and fastchess."""

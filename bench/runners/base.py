@@ -1,4 +1,4 @@
-"""The interface of the runners, the check of the engines before a match, and the collection of its games."""
+"""The interface of the runners, the check of engines before a match, and the collector of games."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from bench.results import GameResult, MatchResult
 from bench.schedule import Plan
 from engine.errors import CommandError
 
-#: Called with every finished game in order of completion; False ends the match.
+#: A function that is called with every finished game, in order of completion. It ends the match by returning False.
 OnGame = Callable[[GameResult], bool]
-#: Called with one line for each problem that does not belong to a game, such as an engine that cannot play.
+#: A function that is called with a line for each problem that concerns no game, such as an engine that cannot play.
 OnProblem = Callable[[str], None]
 
 
 class PlayError(CommandError, RuntimeError):
-    """A match that cannot be played; the message is one line."""
+    """Raised if a match cannot be played; the message is one line."""
 
 
 class Runner(ABC):
-    """Plays matches."""
+    """The base class of runners, which play matches."""
 
     name: str
 
     @abstractmethod
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Plays the plan to its end, until `collector` wants no more games, or to Ctrl-C. Raises CommandError."""
+        """Plays until the plan ends, `collector.add` returns False, or Ctrl-C is pressed. Raises CommandError."""
 
     @abstractmethod
     def command_line(self, plan: Plan) -> str:
-        """The command that the runner would run."""
+        """Returns the command that the runner would run."""
 
 
 def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[EngineSpec, str]:
-    """The engines that do not start or refuse their options, with the reason. Starts each once, where it would play.
+    """Returns the engines that do not start or reject their options, with the reason.
 
-    This check comes first because otherwise every game or position would report the same problem. Raises `ClusterError`
-    when the cluster is unusable.
+    Starts each engine once, on a machine where it would play. Without this check, every game or position would report
+    the same problem. Raises `ClusterError` if the cluster is unusable.
     """
     with closing(map_unordered(check_engine, engines, cluster)) as checks:
         found = {outcome.item: outcome.error or outcome.value for outcome in checks}
@@ -51,7 +51,7 @@ def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[En
 
 
 class Collector:
-    """Collects the games of one match in the right order, and all problems as lines of text."""
+    """The games and problems of one match, collected while it runs. Problems are lines of text."""
 
     def __init__(self, plan: Plan, on_game: OnGame, on_problem: OnProblem) -> None:
         self.result = MatchResult(
@@ -70,17 +70,17 @@ class Collector:
         self.on_problem(problem)
 
     def add(self, game: GameResult) -> bool:
-        """Adds a finished game; returns False when the match must end."""
+        """Adds a finished game; returns False if the match must end."""
         result = self.result
         if game.fault is not None:
             result.problems.append(game.fault)
-        # The moves are in the PGN; those of a hundred thousand games would fill the memory.
+        # The moves are in the PGN; keeping those of a hundred thousand games would fill the memory.
         result.games.append(replace(game, moves=()))
         result.stopped_early |= not self._on_game(game)
         return not result.stopped_early
 
     def finish(self) -> MatchResult:
-        """The result, with the games in the order of the schedule."""
+        """Sorts the games in the order of the schedule; returns the result."""
         self.result.games.sort(key=lambda game: game.game)
         self.result.seconds = time.monotonic() - self._began
         return self.result

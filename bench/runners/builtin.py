@@ -1,8 +1,8 @@
-"""The built-in runner: it needs only python-chess, plays in local processes or on a cluster, and can resume a match.
+"""The built-in runner, which needs only python-chess, plays in local processes or on a cluster, and can resume a match.
 
-Every finished game is in the PGN file before the next one begins. After any end of the match, `resume` reads the file,
-drops a half-written last game, and plays the rest. Each game names its match by the description's fingerprint; a file
-with anything else in it is left unchanged.
+It writes every game to the PGN file as soon as the game is finished. If a match was interrupted, `resume` reads the
+file, drops a half-written last game, and plays the rest. Each game names its match by the description's fingerprint; a
+file with other content is left unchanged.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from bench.schedule import Plan
 
 
 class BuiltinRunner(Runner):
-    """Plays with `chess.engine`."""
+    """A runner that plays with `chess.engine`."""
 
     name = "builtin"
 
     def command_line(self, plan: Plan) -> str:
-        """Says how many games it would play, and where: it runs no other program."""
+        """Returns the number of games and where they would be played, because this runner runs no other program."""
         description = plan.description
         where = description.cluster or f"{description.concurrency} local processes"
         return f"built-in runner: {plan.game_count} games on {where}"
 
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Plays the games that the PGN file does not have yet."""
+        """Plays the games that are not in the PGN file yet."""
         description, problems = plan.description, collector.result.problems
         done, log = _open_log(plan, problems)
         if not all(collector.add(game) for game in done):
@@ -64,7 +64,7 @@ class BuiltinRunner(Runner):
 
 
 def _save(log: PgnLog, plan: Plan, task: GameTask, game: GameResult, collector: Collector) -> None:
-    """Writes a game into the file; reports the first problem with the file at once."""
+    """Writes a game to the file; reports the first problem with the file at once."""
     description = plan.description
     controls = (str(task.white.limit), str(task.black.limit))
     had_problem = log.problem is not None
@@ -74,15 +74,15 @@ def _save(log: PgnLog, plan: Plan, task: GameTask, game: GameResult, collector: 
 
 
 def _open_log(plan: Plan, problems: list[str]) -> tuple[list[GameResult], PgnLog | None]:
-    """The games that were played before, and the file for the next ones; `problems` gets games that do not count.
+    """Returns the games that were played before and the file for the next ones; adds faulty games to `problems`.
 
-    Raises `PlayError` for a file with content from another match or another source, and OSError.
+    Raises `PlayError` if the file has content from another match or another source, and OSError.
     """
     description = plan.description
     if description.pgn is None:
         return [], None
     path = Path(description.pgn)
-    log = PgnLog(path)  # before the games are read, to notice later changes to the file
+    log = PgnLog(path)  # opened before the games are read, so that later changes to the file are noticed
     if not description.resume or not path.exists():
         return [], log
     raws = list(split_games(path))
@@ -91,7 +91,7 @@ def _open_log(plan: Plan, problems: list[str]) -> tuple[list[GameResult], PgnLog
 
 
 def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
-    """The offset where the last whole game of this match ends. Raises `PlayError` if the file has anything else."""
+    """Returns the offset at which the last complete game ends. Raises `PlayError` for a game of another match."""
     description = plan.description
     fingerprint, players = description.fingerprint(), [engine.name for engine in description.engines]
     end = 0
@@ -99,14 +99,14 @@ def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
         if raw.is_complete and raw.tags.get(MATCH_TAG) == fingerprint:
             end = raw.end
         elif raw is not raws[-1] or not is_cut_game(raw, description.event, players):
-            raise PlayError(f"{path}:{raw.line}: this match did not write this game; name another file or start afresh")
+            raise PlayError(f"{path}:{raw.line}: this game was not written by this match; name another file")
     return end
 
 
 def _played(plan: Plan, path: Path, raws: list[RawGame], problems: list[str]) -> list[GameResult]:
-    """The games in the file by their numbers in the schedule, each once.
+    """Returns the games in the file, each once, with their numbers in the schedule.
 
-    Games that the reader leaves out, or that the schedule does not have, are reported in `problems` and played again.
+    Unreadable games, and games that are not in the schedule, are reported in `problems` and do not count.
     """
     missing = {(task.round_name, task.white.name, task.black.name): task for task in plan.tasks()}
     found: list[GameResult] = []
@@ -119,8 +119,8 @@ def _played(plan: Plan, path: Path, raws: list[RawGame], problems: list[str]) ->
             found.append(replace(game, game=task.game, pair=task.pair))
             continue
         title = f"game {name[:20]} of {game.white[:40]} and {game.black[:40]}"
-        problems.append(f"{path}:{raw.line}: {title} is not in the schedule, or is there twice; it does not count")
+        problems.append(f"{path}:{raw.line}: {title} is not in the schedule or appears twice; it is not counted")
     if raws and not raws[-1].is_complete:
-        faults.pop()  # a truncated last game is an unfinished one, not a fault
+        faults.pop()  # a truncated last game is unfinished, not faulty
     problems += faults
     return found

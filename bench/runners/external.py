@@ -1,7 +1,7 @@
-"""cutechess-cli and fastchess as runners: they take nearly the same arguments, and print the same lines.
+"""The runners cutechess-cli and fastchess, which take nearly the same arguments and print the same lines.
 
-The program gets the openings in a temporary file, already chosen and in order, so that every runner plays the same
-games from the same book. We read its output line by line; it writes the PGN file.
+The program gets the openings, already selected and in order, in a temporary file, so every runner plays the same games
+from the same book. The program writes the PGN file, and we read its output line by line.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ from bench.runners.base import Collector, PlayError, Runner, unfit_engines
 from bench.schedule import Plan
 from engine.files import Output, printable, read_bytes, reason
 
-#: The runners of this module and their programs.
+#: The names of these runners and their programs.
 PROGRAMS: Final = {"cutechess": "cutechess-cli", "fastchess": "fastchess"}
 
 _FINISHED: Final = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (1-0|0-1|1/2-1/2) \{(.*)\}")
-#: Only this many characters of a line are searched: an engine may print longer ones, which take quadratic time.
+#: The number of characters of a line that are searched: an engine may print longer lines, which take quadratic time.
 _LONGEST_LINE: Final = 4096
-#: Seconds that the program gets to end its games and engines after Ctrl-C.
+#: The seconds that the program has to end its games and engines after Ctrl-C.
 STOP_SECONDS: Final = 20.0
 
 
 class ExternalRunner(Runner):
-    """Runs cutechess-cli or fastchess and reads its output."""
+    """A runner that runs cutechess-cli or fastchess and reads its output."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.program = PROGRAMS[name]
 
     def required_program(self) -> str:
-        """The program's path. Raises `PlayError` when it is not on the PATH."""
+        """Returns the program's path. Raises `PlayError` if it is not on the PATH."""
         program = shutil.which(self.program)
         if program is None:
-            raise PlayError(f"{self.program} is not on the PATH; --runner builtin needs no other program")
+            raise PlayError(f"{self.program} is not on the PATH; install it or pass --runner builtin")
         return program
 
     def arguments(self, plan: Plan, book: Path, pgn: Path, scratch: Path) -> list[str]:
-        """The program's arguments for `plan`, with its openings in `book` and its games to `pgn`.
+        """Returns the program's arguments for `plan`, with its openings in `book` and its games in `pgn`.
 
-        fastchess keeps its state in the folder `scratch`.
+        fastchess saves its state in the folder `scratch`.
         """
         description, is_fastchess = plan.description, self.name == "fastchess"
         arguments: list[str] = []
@@ -75,22 +75,22 @@ class ExternalRunner(Runner):
             return [*arguments, "-repeat", "2", "-pgnout", str(pgn), "fi"]
         return [
             *arguments,
-            # Our description sets the number of games at once; fastchess would refuse more games than cores.
+            # The description sets the concurrency; without this, fastchess refuses more games than cores.
             "-force-concurrency",
             *("-pgnout", f"file={pgn}", "nodes=true"),
             *("-output", "format=cutechess"),
-            # It always saves its state; without a name, it would overwrite config.json in the current folder.
+            # fastchess always saves its state; without a name, it would overwrite config.json in the current folder.
             *("-config", f"outname={scratch / 'config.json'}"),
         ]
 
     def command_line(self, plan: Plan) -> str:
-        """The exact command, with placeholder names for the two temporary files."""
+        """Returns the exact command, with placeholder names for the temporary files."""
         pgn = Path(plan.description.pgn or "GAMES.pgn")
         book = Path("OPENINGS" + _book_suffix(plan.openings))
         return shlex.join([shutil.which(self.program) or self.program, *self.arguments(plan, book, pgn, Path())])
 
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Runs the program and reads its output to the end."""
+        """Runs the program and collects the games that it reports."""
         program, description, problems = self.required_program(), plan.description, collector.result.problems
         unfit = unfit_engines(description.engines, None)
         for problem in unfit.values():
@@ -102,7 +102,7 @@ class ExternalRunner(Runner):
         with tempfile.TemporaryDirectory(prefix="secateur-") as folder:
             book = Path(folder, "openings" + _book_suffix(plan.openings))
             book.write_text(book_text(plan.openings), encoding="utf-8")
-            games = Output(Path(description.pgn or Path(folder, "games.pgn")), is_pgn, "file of games")
+            games = Output(Path(description.pgn or Path(folder, "games.pgn")), is_pgn, "PGN file")
             pgn = (games.beside() if games.size else games).path.absolute()
             last_lines: deque[str] = deque(maxlen=5)
             status = _follow([program, *self.arguments(plan, book, pgn, Path(folder))], collector, last_lines)
@@ -118,14 +118,14 @@ class ExternalRunner(Runner):
 
 
 def _engine_words(engine: EngineSpec, margin: float, is_fastchess: bool) -> Iterator[str]:
-    """The words that describe an engine to the program; `margin` in seconds."""
+    """Yields the words that describe an engine to the program; `margin` is in seconds."""
     limit, arguments = engine.limit, engine.command[1:]
     yield from (f"name={engine.name}", f"cmd={engine.resolved_program()}")
     if not is_fastchess:
         yield from (f"arg={argument}" for argument in arguments)
     elif arguments:
         yield f"args={' '.join(map(_quoted, arguments))}"
-    # By default, cutechess-cli starts an engine in the folder of the engine's program.
+    # The folder is explicit, because cutechess-cli would start an engine in the folder of its program.
     yield from ("proto=uci", f"dir={Path(engine.directory or '.').absolute()}")
     if limit.has_clock:
         yield f"tc={limit.clock_text()}"
@@ -145,7 +145,7 @@ def _engine_words(engine: EngineSpec, margin: float, is_fastchess: bool) -> Iter
 
 
 def _quoted(argument: str) -> str:
-    """Quotes an argument for fastchess's own splitter, which knows only double quotes and backslashes."""
+    """Quotes an argument for fastchess's argument parser, which supports only double quotes and backslashes."""
     if argument and not any(character in ' "\\' for character in argument):
         return argument
     escaped = argument.replace("\\", "\\\\").replace('"', '\\"')
@@ -153,7 +153,7 @@ def _quoted(argument: str) -> str:
 
 
 def _rule_arguments(rules: Adjudication) -> Iterator[str]:
-    """The adjudication options."""
+    """Yields the adjudication options."""
     if rules.resign is not None:
         yield from ("-resign", f"movecount={rules.resign.moves}", f"score={rules.resign.score}")
         yield f"twosided={'true' if rules.resign.both_sides else 'false'}"
@@ -171,14 +171,14 @@ def _book_suffix(openings: tuple[Opening, ...]) -> str:
 
 
 def book_text(openings: tuple[Opening, ...]) -> str:
-    """The openings as EPD when they are positions only, as PGN when they have moves."""
+    """Returns the openings as PGN if any of them has moves, else as EPD."""
     if _book_suffix(openings) == ".epd":
         return "".join(f"{opening.fen}\n" for opening in openings)
     return "".join(f"{chess.pgn.Game.from_board(opening.board())}\n\n" for opening in openings)
 
 
 def finished_game(line: str) -> GameResult | None:
-    """The game that a line of the program's output reports as finished; None if it reports none."""
+    """Returns the finished game that a line of the program's output reports; None if it reports none."""
     finished = _FINISHED.fullmatch(line)
     if finished is None:
         return None
@@ -188,8 +188,8 @@ def finished_game(line: str) -> GameResult | None:
 
 
 def _follow(command: list[str], collector: Collector, last_lines: deque[str]) -> int:
-    """Runs `command`, feeds its games to `collector` and its other lines to `last_lines`; returns its exit status."""
-    # The program gets a session of its own: Ctrl-C reaches only us, and we stop the program in its own way.
+    """Runs `command`, passes its games to `collector` and other lines to `last_lines`, and returns its exit status."""
+    # The program runs in a new session, so Ctrl-C reaches only this process, which then stops the program by SIGINT.
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -216,19 +216,19 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                # Keep reading: a full pipe would keep the program from ending.
+                # This reads the output, because a full pipe would prevent the program from ending.
                 process.communicate(timeout=STOP_SECONDS)
         process.stdout.close()
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # the program, or engines that outlived it
+            os.killpg(process.pid, signal.SIGKILL)  # the program, or engines that are still running
     return process.wait()
 
 
 def _replace_games(games: Output, new: Path, problems: list[str]) -> None:
-    """Replaces the games of an earlier match by those in the file `new`, if there are any, and removes that file."""
+    """Replaces the games of an earlier match with those in the file `new`, if it has any, and removes that file."""
     try:
         if any(raw.is_complete for raw in split_games(new)):
             games.replace(read_bytes(new, MOST_BYTES))
         new.unlink()
     except OSError as error:
-        problems.append(f"{games.path}: the earlier games are still in it: {reason(error)}")
+        problems.append(f"{games.path}: cannot replace the earlier games: {reason(error)}")

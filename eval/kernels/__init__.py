@@ -1,1 +1,1 @@
-"""The kernels that evaluate a position: the classical evaluation, the network, and which of the two counts."""
+"""The kernels that evaluate a position: the classical evaluation, the network, and the choice between them."""

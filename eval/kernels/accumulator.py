@@ -1,6 +1,6 @@
-"""Accumulators: the first layer's sums for each ply of a line, updated only where they are needed.
+"""Accumulators: the sums of the network's first layer for each ply of a line, updated only when needed.
 
-A move changes two to four features, so a ply's accumulator is its parent's plus and minus a few rows. Nothing is
+A move changes two to four features, so a ply's accumulator is its parent's plus and minus a few rows. No update is
 undone: every ply has its own accumulator, and `computed` says whether it matches the ply's current position. Code that
 writes a new position into a frame clears that ply's bits.
 
@@ -24,7 +24,7 @@ from eval.network.layout import BLOCK
 
 @inlined
 def accumulator_start(network, ply, perspective):
-    """Where an accumulator begins in `accumulators.values`, int64."""
+    """Returns the index of an accumulator's first element in `accumulators.values`, as int64."""
     return (2 * ply + perspective) * network.hidden
 
 
@@ -41,7 +41,7 @@ def _is_computed(accumulators, ply, perspective):
 
 @subkernel
 def refresh(network, accumulators, stack, ply, perspective):
-    """Computes an accumulator from the position alone. Mutates `accumulators`."""
+    """Computes an accumulator from the position alone, without its parent. Mutates `accumulators`."""
     position = stack[ply].position
     turned = orientation(position, perspective)
     hidden = network.hidden
@@ -141,8 +141,8 @@ def advance(network, accumulators, stack, ply, perspective):
 def update(network, accumulators, stack, ply, perspective):
     """Computes the accumulator of `ply` and those of the earlier plies that it depends on. Mutates `accumulators`.
 
-    Goes back to the last ply with a computed accumulator, or to the first ply after the king changed wings, which
-    changes every feature. There it refreshes from the position: siblings of this line will reuse that accumulator.
+    Goes back to the last ply with a computed accumulator, but not past a king's change of wings, which changes every
+    feature. If the ply that it reaches has none, it refreshes that ply: siblings of this line reuse the accumulator.
     """
     turned = orientation(stack[ply].position, perspective)
     base = ply

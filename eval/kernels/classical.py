@@ -25,15 +25,15 @@ from eval.weights import TEMPO
 #: The phase of the start position: a minor piece counts 1, a rook 2, a queen 4.
 FULL_PHASE: Final = 24
 
-# Indices of the summary that `evaluation_terms` writes. From PRICES on: what the attack of each colour costs the
-# other, [color][middlegame, endgame].
+# Indices of the summary that `evaluation_terms` writes. PRICES is the first of four: the cost of each colour's attack
+# to the other side, [color][middlegame, endgame].
 MIDDLEGAME, ENDGAME, PHASE, SCALE, PRICES = range(5)
 SUMMARY: Final = PRICES + 4
 
 
 @inlined
 def game_phase(position):
-    """From FULL_PHASE (all pieces on) to 0 (pawns only), int64."""
+    """Returns the game phase, from FULL_PHASE (all pieces on the board) to 0 (only kings and pawns), as int64."""
     pieces = position.pieces
     minors = popcount(pieces[KNIGHT] | pieces[BISHOP])
     return min(minors + 2 * popcount(pieces[ROOK]) + 4 * popcount(pieces[QUEEN]), FULL_PHASE)
@@ -41,7 +41,7 @@ def game_phase(position):
 
 @inlined
 def _standing(position, workspace, entry, color, trace):
-    """Packed value of `color`'s pieces where they stand. Mutates `workspace`."""
+    """Returns the packed sum of the terms of `eval.terms.pieces` for `color`. Mutates `workspace`."""
     return (
         others(position, color, trace)
         + knights(position, workspace, entry, color, trace)
@@ -53,7 +53,7 @@ def _standing(position, workspace, entry, color, trace):
 
 @inlined
 def _interplay(position, workspace, entry, color, trace):
-    """Packed value of the terms that need both sides' attack maps."""
+    """Returns the packed value of the terms that need both sides' attack maps."""
     return (
         threats(position, workspace, color, trace)
         + passed_pawns(position, workspace, entry, color, trace)
@@ -63,9 +63,9 @@ def _interplay(position, workspace, entry, color, trace):
 
 @subkernel
 def packed_sum(position, workspace, trace):
-    """All terms, White's less Black's, as a packed pair. Mutates `workspace` and, unless it is None, `trace`.
+    """Returns the sum of all terms, White's minus Black's, as a packed pair.
 
-    Leaves the dangers of the king attacks in `workspace.danger`.
+    Mutates `workspace` (`workspace.danger` gets the dangers of the king attacks) and, unless it is None, `trace`.
     """
     entry = pawn_entry(position, workspace, trace)
     for color in range(2):
@@ -87,9 +87,9 @@ def packed_sum(position, workspace, trace):
 
 @inlined
 def tapered(middlegame, endgame, phase, scale):
-    """Blends the two values by `phase`, with the endgame's scaled by `scale` / FULL_SCALE: centipawns, int64.
+    """Blends the two values by `phase`, with the endgame's scaled by `scale` / FULL_SCALE; returns int64 centipawns.
 
-    Scale 0 is a draw, whatever pieces are left.
+    A scale of 0 means a draw, and the result is 0 in any phase.
     """
     if scale == 0:
         return 0
@@ -100,13 +100,13 @@ def tapered(middlegame, endgame, phase, scale):
 
 @inlined
 def _scale(position, endgame):
-    """The endgame's scale for the side that is ahead in it, int64."""
+    """Returns `scale_of` for the side that the endgame value favours, as int64."""
     return scale_of(position, np.int64(1 if endgame > 0 else 0))
 
 
 @subkernel
 def evaluate(position, workspace):
-    """Static evaluation in centipawns from the side to move's view, int64. Mutates `workspace`, a WORKSPACE record."""
+    """Returns the static evaluation in int64 centipawns from the side to move's view. Mutates the WORKSPACE record."""
     packed = packed_sum(position, workspace, None)
     endgame = unpack_endgame(packed)
     scale = _scale(position, endgame)

@@ -1,8 +1,8 @@
-"""Chooses the evaluation that counts beside a network: in some endings the classical evaluation knows more.
+"""The choice between a network's value, the classical evaluation and a draw score, by the kind of ending.
 
-A network learns from games. These are adjudicated long before a bare king is mated, or end when the remaining pieces
-cannot win. So the network does not know how to mate a bare king, nor that two knights cannot; it values a rook's pawn
-with the wrong bishop as a bishop and a pawn. `eval.terms.endgames` has both in a few lines.
+A network learns from games that are adjudicated long before a bare king is mated, or that end when the remaining pieces
+cannot win. So it does not know how to mate a bare king or that two knights cannot do so, and it overrates a rook's pawn
+with a bishop of the wrong colour. `eval.terms.endgames` has rules for these endings.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from engine.board.position import BLACK, QUEEN, ROOK, WHITE
 from engine.compiler.jit import inlined, kernel
 from eval.terms.endgames import scale_of
 
-#: What counts: the network's value; the classical evaluation's, because a side has nothing but its king; or 0, because
-#: the side that the network has ahead cannot win.
+#: The evaluation is the network's value, the classical evaluation (because a side has only its king), or 0 (because
+#: the side that is ahead according to the network cannot win).
 NETWORK_COUNTS: Final = 0
 CLASSICAL_COUNTS: Final = 1
 DRAWN: Final = 2
@@ -23,10 +23,10 @@ DRAWN: Final = 2
 
 @inlined
 def whose_word(position, value):
-    """NETWORK_COUNTS, CLASSICAL_COUNTS or DRAWN, int64; `value` is the network's, from the side to move's view.
+    """Returns NETWORK_COUNTS, CLASSICAL_COUNTS or DRAWN, as int64.
 
-    Every evaluation calls it. As long as neither king is bare and the side that is ahead has a rook or a queen, it
-    costs three bitboard tests.
+    `value` is the network's, from the side to move's view. Every evaluation with a network calls this function. It
+    costs three bitboard tests if neither king is bare and the side that is ahead has a rook or a queen.
     """
     if without_lsb(position.colors[WHITE]) == U0 or without_lsb(position.colors[BLACK]) == U0:
         return CLASSICAL_COUNTS
@@ -40,5 +40,5 @@ def whose_word(position, value):
 
 @kernel
 def whose_word_counts(position, value):
-    """`whose_word` as an entry point."""
+    """Returns `whose_word(position, value)`; this is its entry point from Python."""
     return whose_word(position, value)

@@ -1,8 +1,8 @@
-"""Which features of a position are active: what each side sees of the board.
+"""The features of the network's input, one set for each side's view of the board.
 
-Each side sees the board from its own end (squares are flipped for Black), and as if its king stood on files a to d
-(squares are mirrored when it stands on e to h). A position and its mirror image are worth the same, and so they look
-the same to the network, which has half as much to learn. A feature is a piece, own or the opponent's, on a square.
+A feature is a piece, own or the opponent's, on a square. Each side sees the board from its own end (squares are flipped
+for Black), and with its king on files a to d (squares are mirrored if it stands on files e to h). So a position and its
+mirror image, which are worth the same, have the same features, and the network has half as much to learn.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from eval.network.layout import MOST_PIECES
 
 @inlined
 def orientation(position, perspective):
-    """The number to XOR a square with to get the square as `perspective` (a colour) sees it, int64."""
+    """Returns the int64 number that, XORed with a square, gives the square as `perspective` (a colour) sees it."""
     flipped = 0 if perspective == WHITE else 56
     return flipped ^ 7 if king_square(position, perspective) & 4 != 0 else flipped
 
 
 @inlined
 def feature(perspective, turned, color, piece, square):
-    """Index of `color`'s `piece` on `square` as seen by `perspective` with orientation `turned`, int64 0 to 767."""
+    """Returns the index (0 to 767, int64) of `color`'s `piece` on `square`; `turned` is `perspective`'s orientation."""
     side = 0 if color == perspective else 384
     return side + (piece - 1) * 64 + (square ^ turned)
 
 
 @inlined
 def output_bucket(pieces, buckets):
-    """Index of the output layer, of `buckets` (1 or 8), for a position with `pieces` pieces (2 to 32), int64.
+    """Returns the index of the output layer for a position with `pieces` pieces (2 to 32), as int64.
 
-    With 8 layers, four piece counts share one.
+    `buckets` (1 or 8) is the number of layers. With 8 layers, four piece counts share a layer.
     """
     return (pieces - 2) * buckets // MOST_PIECES

@@ -14,19 +14,19 @@ from eval.kernels.features import output_bucket
 from eval.kernels.vectors import screlu_dot
 from eval.network.layout import QA, QB
 
-#: Evaluations are clamped to this size, in centipawns: below mate scores, and within an int16.
+#: The largest absolute value of an evaluation in centipawns. It is below mate scores and fits an int16.
 EVALUATION_LIMIT: Final = 30_000
 
-#: A minimal frame of a line, for callers without a search stack.
+#: A frame with only the fields that the accumulators need, for callers without a search stack.
 LINE_FRAME: Final = np.dtype([("position", POSITION), ("move", np.int64)], align=True)
 
 
 @subkernel
 def evaluate_with_network(network, accumulators, stack, ply):
-    """Static evaluation in centipawns from the side to move's view, int64, at most EVALUATION_LIMIT in size.
+    """Returns the static evaluation in int64 centipawns from the side to move's view, at most EVALUATION_LIMIT in size.
 
-    `network` is a NETWORK that holds a network; for `accumulators` (mutated) and `stack` see
-    `eval.kernels.accumulator`.
+    `network` is a NETWORK record with a network in it. `eval.kernels.accumulator` describes `accumulators` (mutated)
+    and `stack`.
     """
     update(network, accumulators, stack, ply, 0)
     update(network, accumulators, stack, ply, 1)
@@ -44,5 +44,5 @@ def evaluate_with_network(network, accumulators, stack, ply):
 
 @kernel
 def evaluate_line(network, accumulators, stack, ply):
-    """`evaluate_with_network` as an entry point."""
+    """Returns `evaluate_with_network(...)`; this is its entry point from Python."""
     return evaluate_with_network(network, accumulators, stack, ply)

@@ -1,7 +1,7 @@
 """Vector instructions on int16: accumulator updates and the output layer.
 
 They are written as LLVM vectors, because Numba does int16 arithmetic in 64 bits and LLVM does not narrow all of it
-again. Every function has a plain Python twin that computes the same, to the bit.
+again. Every function has a plain Python twin whose results are identical bit for bit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if not AHEAD_OF_TIME:
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    """Pointer to the block that begins at `index` in an array of int16."""
+    """Returns a pointer to the block that begins at `index` in an array of int16."""
     return builder.bitcast(element_pointer(context, builder, array_type, array, index, BLOCK), _BLOCK.as_pointer())
 
 
@@ -44,8 +44,8 @@ def _splat(vector_type: Any, value: int) -> Any:
 
 
 def _write_sum(additions: int) -> Callable[..., Any]:
-    """Generates code that writes to `target` a block of `source`, plus the first `additions` blocks of `rows`, minus
-    the other blocks.
+    """Returns a generator of code that writes to `target` a block of `source`, plus the first `additions` blocks of
+    `rows`, minus the other blocks.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -74,7 +74,7 @@ def _twin(additions: int) -> Callable[..., None]:
 
 @machine_op(_twin(0))
 def copy_block(typingctx: Any, target: Any, at: Any, source: Any, start: Any) -> Any:
-    """target[at...] = source[start...], BLOCK values of int16. Mutates `target`, as all of these updates do."""
+    """Computes target[at...] = source[start...] for BLOCK values of int16. All these updates mutate only `target`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         value = _load(context, builder, signature.args[2], args[2], args[3])
@@ -86,14 +86,14 @@ def copy_block(typingctx: Any, target: Any, at: Any, source: Any, start: Any) ->
 
 @machine_op(_twin(1))
 def add_block(typingctx: Any, target: Any, at: Any, source: Any, start: Any, rows: Any, plus: Any) -> Any:
-    """target[at...] = source[start...] + rows[plus...]."""
+    """Computes target[at...] = source[start...] + rows[plus...]."""
     signature = types.void(target, types.int64, source, types.int64, rows, types.int64)
     return signature, _write_sum(1)
 
 
 @machine_op(_twin(1))
 def add_sub(typingctx: Any, target: Any, at: Any, source: Any, start: Any, rows: Any, plus: Any, minus: Any) -> Any:
-    """target[at...] = source[start...] + rows[plus...] - rows[minus...]: a piece moves."""
+    """Computes target[at...] = source[start...] + rows[plus...] - rows[minus...], for a quiet move."""
     signature = types.void(target, types.int64, source, types.int64, rows, types.int64, types.int64)
     return signature, _write_sum(1)
 
@@ -102,7 +102,7 @@ def add_sub(typingctx: Any, target: Any, at: Any, source: Any, start: Any, rows:
 def add_sub_sub(
     typingctx: Any, target: Any, at: Any, source: Any, start: Any, rows: Any, plus: Any, minus: Any, taken: Any
 ) -> Any:
-    """target[at...] = source[start...] + rows[plus...] - rows[minus...] - rows[taken...]: a piece captures."""
+    """Computes target[at...] = source[start...] + rows[plus...] - rows[minus...] - rows[taken...], for a capture."""
     signature = types.void(target, types.int64, source, types.int64, rows, types.int64, types.int64, types.int64)
     return signature, _write_sum(1)
 
@@ -120,7 +120,7 @@ def add_add_sub_sub(
     minus: Any,
     minus_too: Any,
 ) -> Any:
-    """target[at...] = source[start...] + rows[plus...] + rows[plus_too...] - rows[minus...] - rows[minus_too...]."""
+    """Computes target[at...] = source[start...] + rows[plus... and plus_too...] - rows[minus... and minus_too...]."""
     integers = (types.int64,) * 4
     return types.void(target, types.int64, source, types.int64, rows, *integers), _write_sum(2)
 
@@ -136,13 +136,13 @@ def _dot_twin(values: Any, start: int, weights: Any, first: int, count: int) -> 
 
 
 def _part(builder: Any, vector: Any, lanes: list[int]) -> Any:
-    """A vector of the given lanes of a vector."""
+    """Returns a vector of the lanes of `vector` that `lanes` lists."""
     mask = ir.Constant(ir.VectorType(_I32, len(lanes)), lanes)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
 
 
 def _multiply_pairs(builder: Any, name: str, a: Any, b: Any) -> Any:
-    """Calls the instruction `name`, which multiplies int16 lanes and adds neighbours, on vectors of its width."""
+    """Calls the instruction `name`, which multiplies int16 lanes and adds neighbouring products, on `a` and `b`."""
     result = ir.VectorType(_I32, a.type.count // 2)
     function_type = ir.FunctionType(result, [a.type, b.type])
     function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
@@ -170,14 +170,14 @@ def _pairs_anywhere(builder: Any, a: Any, b: Any) -> Any:
 
 
 def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
-    """Builds the output layer's dot product on `multiply_pairs`, which multiplies int16 lanes and adds neighbours."""
+    """Returns the output layer's dot product: `multiply_pairs` multiplies int16 lanes and adds neighbours."""
 
     @machine_op(_dot_twin)
     def screlu_dot(typingctx: Any, values: Any, start: Any, weights: Any, first: Any, count: Any) -> Any:
-        """Sum of clip(values[start + i], 0, QA)^2 * weights[first + i] for i below `count`, exact, int64.
+        """Returns the exact sum of clip(values[start + i], 0, QA)^2 * weights[first + i] for i below `count`, as int64.
 
         `values` and `weights` are int16 arrays, `count` is a multiple of BLOCK up to MAX_HIDDEN, and weights are at
-        most OUTPUT_LIMIT in size. Then nothing overflows. clip * weight is at most 255 * 127 = 32,385 and fits an
+        most OUTPUT_LIMIT in size. Then nothing overflows: clip * weight is at most 255 * 127 = 32,385, which fits an
         int16. Multiplied by clip again and added in pairs, it is at most 16,516,350. Each of the 16 int32 sums adds
         at most 512 / 32 = 16 of these: 264,261,600. Only the sum of these sums needs 64 bits.
         """
@@ -209,7 +209,7 @@ def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
     return screlu_dot
 
 
-#: The dot products that this CPU can run, by the width in bits of their instructions; 0 runs on any CPU.
+#: The dot products that this CPU can run, by the width of their instructions in bits; 0 is the one for any CPU.
 SCRELU_DOTS: Final = {
     bits: _screlu_dot(pairs)
     for bits, pairs, needed in (

@@ -1,1 +1,1 @@
-"""The network: its file format, its layout in memory, and its evaluation for Python."""
+"""The network: its file format, its layout in memory, and its evaluation from Python."""

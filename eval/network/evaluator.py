@@ -1,4 +1,4 @@
-"""The network's evaluation for Python, one board at a time."""
+"""The network's evaluation of single boards, for use from Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eval.network.layout import accumulator_stack
 
 
 class NetworkEvaluator:
-    """Evaluates unrelated boards: holds the memory that the kernels need."""
+    """A network with the memory that the kernels need to evaluate boards, one at a time."""
 
     def __init__(self, network: Network) -> None:
         self._network = network.record()
@@ -20,7 +20,7 @@ class NetworkEvaluator:
         self._frames = allocate(LINE_FRAME, 1)
 
     def score(self, board: chess.Board) -> int:
-        """Centipawns from the side to move's view."""
+        """Returns the network's evaluation in centipawns from the side to move's view."""
         write_board(board, self._frames[0]["position"])
         self._stack["computed"] = 0
         return int(evaluate_line(self._network, self._stack, self._frames, 0))

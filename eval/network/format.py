@@ -1,4 +1,4 @@
-"""The network file: one file with its architecture, its provenance and a checksum.
+"""The format of network files, which contain the weights, the architecture, the provenance and a checksum.
 
     magic             b"SECATNET"
     version           uint32
@@ -11,8 +11,8 @@
     output bias       int32[buckets]
     checksum          SHA-256 of everything before it, 32 bytes
 
-Numbers are little-endian; `eval.network.layout` says what they mean. The architecture in the header must be one that
-this layout can hold. The provenance is free: the trainer writes what it knows of data, seed, date and licence.
+Numbers are little-endian; `eval.network.layout` explains their meaning. The architecture in the header must be one that
+this layout supports. The provenance has no fixed fields: the trainer writes data, seed, date and licence there.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, MOST_PIECE
 MAGIC: Final = b"SECATNET"
 VERSION: Final = 1
 
-#: Name of the feature set: see `eval.kernels.features`.
+#: The name of the feature set that `eval.kernels.features` computes.
 FEATURE_SET: Final = "mirrored-768"
 ACTIVATION: Final = "screlu"
 
-#: Centipawns for an output of 1 unless the file says otherwise, and the largest value that it may give.
+#: Centipawns for an output of 1: the default, and the largest value that a file may set.
 SCALE: Final = 400
 MAX_SCALE: Final = 10_000
 
@@ -55,15 +55,15 @@ _INT16: Final = np.iinfo(np.int16)
 
 
 class NetworkError(CommandError, ValueError):
-    """A network that cannot be used; the message says in one line what was expected and what was found."""
+    """Raised if a network cannot be used; the message says in one line what was expected and what was found."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A quantised network and its provenance. Raises NetworkError when the kernels could not compute it exactly.
+    """A quantised network and its provenance. Raises NetworkError if the kernels cannot compute it exactly.
 
     `features` is int16[FEATURES, hidden], `bias` int16[hidden], `output` int16[buckets, 2, hidden], `output_bias`
-    int32[buckets]; `scale` in centipawns.
+    int32[buckets]; `scale` is in centipawns.
     """
 
     features: npt.NDArray[np.int16]
@@ -83,16 +83,16 @@ class Network:
 
     @property
     def hidden(self) -> int:
-        """Values of an accumulator."""
+        """The length of an accumulator."""
         return int(self.bias.shape[0])
 
     @property
     def buckets(self) -> int:
-        """Number of output layers."""
+        """The number of output layers."""
         return int(self.output_bias.shape[0])
 
     def architecture(self) -> dict[str, Any]:
-        """The architecture as the header has it."""
+        """Returns the architecture as the header contains it."""
         return {
             "features": FEATURE_SET,
             "hidden": self.hidden,
@@ -104,19 +104,19 @@ class Network:
         }
 
     def describe(self) -> str:
-        """The architecture in a few words."""
+        """Returns a short description of the architecture, such as `(768 -> 256)x2 -> 1, 8 output layers`."""
         layers = "1 output layer" if self.buckets == 1 else f"{self.buckets} output layers"
         return f"({FEATURES} -> {self.hidden})x2 -> 1, {layers}"
 
     def digest(self) -> str:
-        """The SHA-256 of architecture and numbers, without the provenance, as hex: names the network in records."""
+        """Returns the SHA-256 of architecture and numbers, without provenance, in hexadecimal: the id in records."""
         digest = hashlib.sha256(json.dumps(self.architecture(), sort_keys=True).encode())
         for name, (dtype, _) in _arrays(self.hidden, self.buckets).items():
             digest.update(np.ascontiguousarray(getattr(self, name), dtype).tobytes())
         return digest.hexdigest()
 
     def record(self) -> Any:
-        """The network as a NETWORK record for the kernels."""
+        """Returns the network as a NETWORK record for the kernels."""
         record = new_network()
         record["features"][: self.features.size] = self.features.reshape(-1)
         record["bias"][: self.hidden] = self.bias
@@ -129,7 +129,7 @@ class Network:
 
 
 def _arrays(hidden: int, buckets: int) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-    """Name, type and shape of the arrays, in the file's order."""
+    """Returns name, type and shape of the arrays, in the order of the file."""
     short, integer = np.dtype("<i2"), np.dtype("<i4")
     return {
         "features": (short, (FEATURES, hidden)),
@@ -154,11 +154,11 @@ def _check_architecture(found: Mapping[str, Any]) -> None:
 
 
 def _check_ranges(network: Network) -> None:
-    """Raises NetworkError where a position could overflow the kernels' integers."""
+    """Raises NetworkError if some position could overflow the kernels' integers."""
     largest = int(np.abs(network.output.astype(np.int32)).max())
     if largest > OUTPUT_LIMIT:
-        raise NetworkError(f"an output weight is {largest} in size, expected {OUTPUT_LIMIT} at most")
-    # An accumulator is at most the bias plus the largest weight on each of the 32 squares where it is largest.
+        raise NetworkError(f"the largest absolute output weight is {largest}, expected at most {OUTPUT_LIMIT}")
+    # No accumulator exceeds the bias plus the largest weights of the 32 squares whose largest weights are highest.
     by_square = network.features.astype(np.int64).reshape(12, 64, network.hidden)
     for pick, sign in ((by_square.max(axis=0), 1), (by_square.min(axis=0), -1)):
         best = np.sort(np.maximum(sign * pick, 0), axis=0)[-MOST_PIECES:]
@@ -168,7 +168,7 @@ def _check_ranges(network: Network) -> None:
 
 
 def encode_network(network: Network) -> bytes:
-    """The network as the bytes of its file."""
+    """Returns the bytes of the network's file."""
     header = json.dumps(
         {"architecture": network.architecture(), "provenance": dict(network.provenance)}, ensure_ascii=False, indent=1
     ).encode()
@@ -181,7 +181,7 @@ def encode_network(network: Network) -> bytes:
 
 
 def decode_network(data: bytes) -> Network:
-    """Reads a network from the bytes of a file. Raises NetworkError: it says what was expected and what was found."""
+    """Returns the network in the bytes of a file. Raises NetworkError if they are not a valid network file."""
     if data[: len(MAGIC)] != MAGIC:
         raise NetworkError(f"not a network file: it begins with {data[: len(MAGIC)]!r}, expected {MAGIC!r}")
     if len(data) < _HEAD.size:
@@ -191,12 +191,12 @@ def decode_network(data: bytes) -> Network:
         raise NetworkError(f"the file has format version {version}, expected {VERSION}")
     begin = _HEAD.size + length
     if begin > len(data):
-        raise NetworkError(f"the header has {length} bytes, but the file only {len(data)}")
+        raise NetworkError(f"the header should have {length} bytes, but the file has only {len(data)}")
     try:
         header = parse_json(data[_HEAD.size : begin])
         architecture, provenance = dict(header["architecture"]), dict(header["provenance"])
     except (ValueError, KeyError, TypeError) as error:
-        raise NetworkError(f"the header is not the JSON that was expected: {shown(str(error))}") from None
+        raise NetworkError(f"the header must be JSON with architecture and provenance: {shown(str(error))}") from None
     _check_architecture(architecture)
     begin += -begin % _ALIGNMENT
     layout = _arrays(architecture["hidden"], architecture["buckets"])
@@ -216,32 +216,32 @@ def decode_network(data: bytes) -> Network:
 
 
 def network_output(path: Path | Output) -> Output:
-    """The file to write a network to. Raises OSError when another kind of file exists there."""
+    """Returns the file to write a network to. Raises OSError if a file of another kind exists there."""
     return Output.at(path, is_network, "network file")
 
 
 def write_network(path: Path | Output, network: Network) -> None:
-    """Replaces a network file at once. Raises OSError, also when another kind of file exists there."""
+    """Writes or atomically replaces a network file. Raises OSError, also if a file of another kind exists there."""
     network_output(path).replace(encode_network(network))
 
 
 def is_network(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is a network file."""
+    """Returns whether a file that begins with these bytes is a network file."""
     return head.startswith(MAGIC)
 
 
 def network_digest(data: bytes) -> str:
-    """`Network.digest` of a file's bytes; "" for empty bytes. Raises NetworkError."""
+    """Returns the `Network.digest` of a file's bytes, or "" for empty bytes. Raises NetworkError."""
     return decode_network(data).digest() if data else ""
 
 
 def read_network(path: Path) -> Network:
-    """Reads a network file. Raises NetworkError, also when the file is unreadable; its one line names the file."""
+    """Reads a network file. Raises NetworkError, with the file's name, if it is unreadable or invalid."""
     return read_network_file(path)[1]
 
 
 def read_network_file(path: Path) -> tuple[bytes, Network]:
-    """The bytes of a network file and the network in them. Raises NetworkError as `read_network`."""
+    """Returns the bytes of a network file and the network in them. Raises NetworkError like `read_network`."""
     try:
         data = read_bytes(path, 1 << 22)
         return data, decode_network(data)
@@ -253,5 +253,5 @@ def read_network_file(path: Path) -> tuple[bytes, Network]:
 
 @functools.cache
 def shipped_network() -> Network | None:
-    """The network that comes with the engine, None if there is none. Raises NetworkError when it is damaged."""
+    """Returns the network that comes with the engine, None if there is none. Raises NetworkError if it is invalid."""
     return read_network(SHIPPED) if SHIPPED.exists() else None

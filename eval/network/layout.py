@@ -1,12 +1,12 @@
-"""How a network and its accumulators lie in memory, and how the evaluation is computed.
+"""The layout of a network and its accumulators in memory, and the formula of the evaluation.
 
     accumulator[p]  = bias + sum of the rows of the features that perspective p sees          int16[hidden]
     clipped         = min(max(accumulator, 0), QA)
     total           = sum over own and opponent's perspective of clipped^2 * output weight    exact integer
     evaluation      = (total // QA + output bias) * scale // (QA * QB)                        centipawns
 
-Divisions round down. The evaluation is from the side to move's view; its own perspective comes first in the output
-weights. QA and QB are the units of 1.0 for accumulators and output weights.
+Divisions round down. The evaluation is from the side to move's view, whose perspective comes first in the output
+weights. QA and QB are the integers that represent 1.0 in accumulators and output weights.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ import numpy as np
 
 from engine.memory import allocate
 
-#: Features of a perspective: own and enemy pieces of six types on 64 squares.
+#: The number of features of a perspective: own and enemy pieces of six types on 64 squares.
 FEATURES: Final = 768
 
-#: The most pieces that a position has.
+#: The most pieces that a position can have.
 MOST_PIECES: Final = 32
 
-#: The integers that stand for 1.0 in accumulators and in output weights.
+#: The integers that represent 1.0 in accumulators and in output weights.
 QA: Final = 255
 QB: Final = 64
 
-#: The largest output weight in size. The dot product relies on it: times QA, it still fits an int16.
+#: The largest size of an output weight. The dot product relies on it: multiplied by QA, it still fits an int16.
 OUTPUT_LIMIT: Final = 127
 
 #: An accumulator's length is a multiple of BLOCK and at most MAX_HIDDEN.
 BLOCK: Final = 32
 MAX_HIDDEN: Final = 512
 
-#: Numbers of output buckets that a network may have: see `eval.kernels.features.output_bucket`.
+#: The numbers of output layers (buckets) that a network may have; see `eval.kernels.features.output_bucket`.
 BUCKETS: Final = (1, 8)
 
 NETWORK: Final = np.dtype(
     [
-        # Arrays are as long as the widest network needs and packed by `hidden`. The row of feature f is
+        # Arrays are long enough for the widest network and packed by `hidden`. The row of feature f is
         # features[f * hidden : (f + 1) * hidden]. The weights of bucket b for the own and the opponent's accumulator
         # are output[b * 2 * hidden : (b + 1) * 2 * hidden].
         ("features", np.int16, (FEATURES * MAX_HIDDEN,)),
@@ -47,7 +47,7 @@ NETWORK: Final = np.dtype(
         ("output", np.int16, (max(BUCKETS) * 2 * MAX_HIDDEN,)),
         # In units of 1 / (QA * QB).
         ("output_bias", np.int32, (max(BUCKETS),)),
-        # Values of an accumulator; 0 when there is no network.
+        # The length of an accumulator; 0 if there is no network.
         ("hidden", np.int64),
         ("buckets", np.int64),
         # Centipawns for an output of 1.
@@ -60,12 +60,12 @@ NETWORK: Final = np.dtype(
 
 
 def accumulator_stack(plies: int) -> np.dtype[Any]:
-    """The dtype of a record with the accumulators of both perspectives for `plies` plies."""
+    """Returns the dtype of a record with the accumulators of both perspectives for `plies` plies."""
     return np.dtype(
         [
             # Packed by the network's `hidden`: [ply][perspective][hidden].
             ("values", np.int16, (plies * 2 * MAX_HIDDEN,)),
-            # [ply] bit p is set when perspective p's accumulator matches the position of that ply.
+            # [ply]: bit p is set if perspective p's accumulator matches the position of that ply.
             ("computed", np.int64, (plies,)),
         ],
         align=True,
@@ -73,5 +73,5 @@ def accumulator_stack(plies: int) -> np.dtype[Any]:
 
 
 def new_network() -> Any:
-    """A NETWORK record without a network."""
+    """Returns a NETWORK record without a network."""
     return allocate(NETWORK, 1)[0]

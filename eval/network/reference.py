@@ -1,4 +1,4 @@
-"""The network in plain Python and NumPy: the reference that tests compare the kernels with."""
+"""The network's evaluation in plain Python and NumPy, with which tests compare the kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eval.network.layout import QA, QB
 
 
 def active_features(board: chess.Board, perspective: chess.Color) -> list[int]:
-    """The features that a side sees, in any order."""
+    """Returns the indices of the features that a side sees, in any order."""
     king = board.king(perspective)
     assert king is not None
     found = []
@@ -25,12 +25,12 @@ def active_features(board: chess.Board, perspective: chess.Color) -> list[int]:
 
 
 def bucket_of(board: chess.Board, buckets: int) -> int:
-    """Index of the output layer, of `buckets`, for a position."""
+    """Returns the index of the output layer for a position; `buckets` is the number of layers."""
     return (len(board.piece_map()) - 2) // 4 if buckets > 1 else 0
 
 
 def integer_score(network: Network, board: chess.Board) -> int:
-    """The evaluation that every kernel must return, to the centipawn."""
+    """Returns the evaluation in centipawns, which the kernels must match exactly."""
     bucket = bucket_of(board, network.buckets)
     total = 0
     for side, perspective in enumerate((board.turn, not board.turn)):

@@ -1,7 +1,7 @@
-"""Endings: how much of an advantage can be won, and how to drive a bare king into mate.
+"""Terms for endings: scales for advantages that are hard to win, and values that drive a bare king towards mate.
 
-`scale_of` scales the endgame's value, in sixty-fourths, when the side that is ahead lacks the means to win. The cases
-are common endgame knowledge.
+`scale_of` gives the share of the endgame value that counts, in sixty-fourths, depending on whether the side that is
+ahead has enough material to win. The cases are common endgame knowledge.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from eval.weights import MOP_UP_CORNER, MOP_UP_EDGE, MOP_UP_KINGS
 
 FULL_SCALE = 64
 
-# The scales below were measured on 900,000 positions of the engine's own games (300 nodes a move). For each class of
-# endings we took the factor on the unscaled evaluation that predicts the results best, over the factor for five pawns.
+# The scales were measured on 900,000 positions of the engine's own games (300 nodes a move). Each is the factor with
+# which the unscaled evaluation predicts the results best, divided by the same factor for five pawns.
 
-#: With pawns: base + slope * pawns of the side that is ahead, less _ONE_WING when all pawns are on one wing.
+#: With pawns: base + slope * pawns of the side that is ahead, minus _ONE_WING if all pawns are on one wing.
 _PAWN_BASE, _PAWN_SLOPE, _ONE_WING = 38, 9, 5
-#: Opposite bishops alone: base + slope * the lead in pawns. With other pieces: at most _OPPOSITE_WITH_PIECES.
+#: With opposite bishops: base + slope * lead in pawns; if there are other pieces, at most _OPPOSITE_WITH_PIECES.
 _OPPOSITE_BASE, _OPPOSITE_SLOPE, _OPPOSITE_WITH_PIECES = 8, 7, 54
-#: No pawns, by the pieces' lead: less than a minor piece; a minor piece (with a rook's worth or more on the board).
+#: Without pawns, but with a rook's worth of pieces: less than a minor piece ahead; a minor piece ahead.
 _BARELY_AHEAD, _MINOR_AHEAD = 5, 14
 
 # Piece values in pawns, used only to decide whether the pieces can win.
@@ -33,7 +33,7 @@ _MINOR, _ROOK, _QUEEN = 3, 5, 9
 
 @inlined
 def _strength(position, color):
-    """Value of `color`'s pieces without its pawns, in units of a pawn, int64."""
+    """Returns the value of `color`'s pieces, without its pawns, in units of a pawn, as int64."""
     pieces = position.pieces
     own = position.colors[color]
     return (
@@ -45,8 +45,8 @@ def _strength(position, color):
 
 @inlined
 def _holds_corner(position, strong):
-    """Whether `strong` has only rook's pawns on one file, and no bishops or only bishops of the wrong colour, and the
-    other king reaches the promotion corner.
+    """Returns whether `strong` has only rook's pawns on one file, no pieces except bishops of the wrong colour, and the
+    other king is in the promotion corner or next to it.
     """
     pieces = position.pieces
     own = position.colors[strong]
@@ -66,7 +66,7 @@ def _holds_corner(position, strong):
 
 @inlined
 def _has_opposite_bishops(position):
-    """Whether each side has one bishop and the two stand on squares of different colours."""
+    """Returns whether each side has exactly one bishop and the two stand on squares of different colours."""
     white = position.pieces[BISHOP] & position.colors[1]
     black = position.pieces[BISHOP] & position.colors[0]
     if white == U0 or black == U0 or without_lsb(white) != U0 or without_lsb(black) != U0:
@@ -76,14 +76,14 @@ def _has_opposite_bishops(position):
 
 @inlined
 def _has_knights_alone(position, color):
-    """Whether `color` has no pieces but at most two knights."""
+    """Returns whether `color` has no pieces except at most two knights."""
     own = position.colors[color]
     return _strength(position, color) == _MINOR * popcount(position.pieces[KNIGHT] & own) <= 2 * _MINOR
 
 
 @subkernel
 def scale_of(position, strong):
-    """How much of the endgame's value counts when `strong` is ahead in it, in sixty-fourths, int64."""
+    """Returns the share of the endgame value that counts if `strong` is ahead in it, in sixty-fourths, as int64."""
     pieces = position.pieces
     weak = strong ^ 1
     pawns = pieces[PAWN] & position.colors[strong]
@@ -98,7 +98,7 @@ def scale_of(position, strong):
     if _holds_corner(position, strong):
         return 0
     if not _has_opposite_bishops(position) and ours - theirs > _MINOR and ours >= _ROOK:
-        # These pieces win without the pawns, so a pawn more must not lower the scale.
+        # These pieces win without pawns, so the scale must not depend on the pawns.
         return FULL_SCALE
     scale = _PAWN_BASE + _PAWN_SLOPE * popcount(pawns)
     if pieces[PAWN] & LEFT_WING == U0 or pieces[PAWN] & ~LEFT_WING == U0:
@@ -114,7 +114,7 @@ def scale_of(position, strong):
 
 @inlined
 def _has_bishop_and_knight(position, color):
-    """Whether `color` has exactly one bishop and one knight beside pawns."""
+    """Returns whether `color` has one bishop, one knight and no other pieces; pawns do not count."""
     own = position.colors[color]
     knights = position.pieces[KNIGHT] & own
     bishops = position.pieces[BISHOP] & own
@@ -123,7 +123,10 @@ def _has_bishop_and_knight(position, color):
 
 @subkernel
 def mop_up(position, color, trace):
-    """Packed value of the bare enemy king's distance from edge, corner and our king, when our pieces can mate it."""
+    """Returns the packed value of the bare enemy king's distances from the edge, the corner and `color`'s king.
+
+    It is 0 if the enemy has more than its king, or `color` has less than a rook's worth of pieces.
+    """
     them = color ^ 1
     total = np.int64(0)
     if has_non_pawn_material(position, them) or position.pieces[PAWN] & position.colors[them] != U0:
@@ -136,7 +139,7 @@ def mop_up(position, color, trace):
     total += weigh(trace, color, MOP_UP_KINGS, distance(king, king_square(position, color)))
     if _has_bishop_and_knight(position, color):
         is_light = position.pieces[BISHOP] & position.colors[color] & LIGHT_SQUARES != U0
-        # a8 and h1, or a1 and h8.
+        # The corners are a8 and h1 for a light-squared bishop, a1 and h8 for a dark-squared one.
         corner, other = (56, 7) if is_light else (0, 63)
         total += weigh(trace, color, MOP_UP_CORNER, min(distance(king, corner), distance(king, other)))
     return total

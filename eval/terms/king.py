@@ -1,13 +1,13 @@
-"""The attack on a king.
+"""The terms of an attack on a king.
 
-The terms of an attack add up in units of danger, separately for middlegame and endgame. The danger then costs the
-attacked side, in centipawns,
+They add up in units of danger, separately for middlegame and endgame. A positive danger costs the attacked side, in
+centipawns:
 
-    middlegame   danger^2 / DANGER_DIVISOR    attacks grow faster than their parts
+    middlegame   danger^2 / DANGER_DIVISOR    the cost grows faster than the danger
     endgame      danger / ENDGAME_DIVISOR
 
-and nothing when the sum is not above zero. (It is old practice that danger counts more than linearly; see "King
-Safety" on the Chess Programming Wiki.)
+A danger of zero or less costs nothing. The quadratic cost is an established technique: see "King Safety" on the Chess
+Programming Wiki.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from eval.weights import (
 
 DANGER_DIVISOR = 512
 ENDGAME_DIVISOR = 8
-#: Danger beyond this is as good as mate and costs no more.
+#: The danger at which an attack is as good as mate; more danger does not increase the cost.
 MOST_DANGER = 1000
 
 
 @inlined
 def _checks(squares, safe, color, piece, trace):
-    """Packed danger of the `squares` (uint64) from which `color`'s `piece` can check; `safe` squares are unguarded."""
+    """Returns the packed danger of checks by `color`'s `piece` from `squares`; those from `safe` count as safe."""
     count = popcount(squares & safe)
     danger = np.int64(0)
     if count != 0:
@@ -51,14 +51,14 @@ def _checks(squares, safe, color, piece, trace):
 
 @inlined
 def _all_checks(position, workspace, color, weak, trace):
-    """Packed danger of all checks that `color` can give with its next move, except by pawns.
+    """Returns the packed danger of all checks, except by pawns, that `color` can give with its next move.
 
     `weak` (uint64) is the set of squares that only the king or a queen defends.
     """
     them = color ^ 1
     pieces = position.pieces
     king = king_square(position, them)
-    # Lines of check pass through the defender's queen: it does not count as a shield.
+    # Lines of check pass through the defender's queen, which is not counted as a shield.
     occupied = pieces[OCCUPIED] ^ (pieces[QUEEN] & position.colors[them])
     free = ~position.colors[color]
     safe = ~workspace.attacks[them, OCCUPIED] | (weak & workspace.twice[color])
@@ -74,7 +74,7 @@ def _all_checks(position, workspace, color, weak, trace):
 
 @inlined
 def _open_files(position, color, king, trace):
-    """Packed danger to the enemy king of `color` on square `king` from the files around it without pawns."""
+    """Returns the packed danger to the enemy king, on square `king`, from files around it without pawns of its side."""
     pawns = position.pieces[PAWN]
     theirs = pawns & position.colors[color ^ 1]
     center = min(max(king & 7, 1), 6)
@@ -87,11 +87,11 @@ def _open_files(position, color, king, trace):
 
 @subkernel
 def danger_of(position, workspace, color, trace):
-    """Danger of `color`'s attack to the enemy king, a packed pair in units of danger."""
+    """Returns the danger of `color`'s attack on the enemy king, as a packed pair in units of danger."""
     them = color ^ 1
     attacks = workspace.attacks
     queens = position.pieces[QUEEN] & position.colors[color]
-    # Fewer than two attackers cannot work together, so no time is spent on them.
+    # Fewer than two attackers do not count as an attack, which saves time.
     if workspace.attackers[color] + (1 if queens != U0 else 0) < 2:
         return np.int64(0)
     king = king_square(position, them)
@@ -113,7 +113,7 @@ def danger_of(position, workspace, color, trace):
 
 @inlined
 def price_of(danger):
-    """The cost of a packed danger for the attacked side, a packed pair in centipawns."""
+    """Returns the cost of a packed danger for the attacked side, as a packed pair in centipawns."""
     middlegame = min(max(unpack_middlegame(danger), 0), MOST_DANGER)
     endgame = min(max(unpack_endgame(danger), 0), MOST_DANGER)
     return pack(middlegame * middlegame // DANGER_DIVISOR, endgame // ENDGAME_DIVISOR)

@@ -1,6 +1,6 @@
-"""Sets of squares that the terms use, as tables frozen into the kernels.
+"""Sets of squares that the terms use, as tables that become constants of the kernels.
 
-Bitboards are uint64 in python-chess's square order; tables by colour are indexed black 0, white 1.
+Bitboards are uint64 in python-chess's square order. Tables by colour have index 0 for Black and 1 for White.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RANK: Final = _SQUARES >> 3
 
 
 def _bitboards(is_member: npt.NDArray[np.bool_]) -> Bitboards:
-    """The bitboard of each row of bool[...][64]: uint64[...]."""
+    """Returns the bitboard of each row of bool[...][64], as uint64[...]."""
     sets: Bitboards = (is_member.astype(np.uint64) << _SQUARES.astype(np.uint64)).sum(axis=-1, dtype=np.uint64)
     return sets
 
@@ -30,26 +30,26 @@ _FILES = np.arange(8)[:, None]
 #: [file]
 FILES: Final = _bitboards(_FILE == _FILES)
 NEIGHBOUR_FILES: Final = _bitboards(np.abs(_FILE - _FILES) == 1)
-#: [file of the king]: the four files of its wing: a to d for files a to c, c to f for d and e, e to h for f to h.
+#: [file of the king]: four files near it: a to d for files a to c, c to f for d and e, e to h for f to h.
 FLANKS: Final = _bitboards(np.abs(2 * _FILE - np.array([3, 3, 3, 7, 7, 11, 11, 11])[:, None]) <= 3)
 #: [rank]
 RANKS: Final = _bitboards(_RANK == _FILES)
 
-# [color][square][other square]: whether the other square lies ahead of the square.
+# [color][square][other square]: True if the other square is on a rank ahead of the square.
 _RANK_STEPS = _RANK - _RANK[:, None]
 _AHEAD = np.stack([_RANK_STEPS < 0, _RANK_STEPS > 0])
 _FILE_STEPS = np.abs(_FILE - _FILE[:, None])
-#: [color][square]: the squares ahead on the same file; on neighbour files; on both.
+#: [color][square]: the squares ahead on the same file; on neighbour files; on all three.
 FRONT: Final = _bitboards(_AHEAD & (_FILE_STEPS == 0))
 FRONT_SIDES: Final = _bitboards(_AHEAD & (_FILE_STEPS == 1))
 FRONT_SPAN: Final = FRONT | FRONT_SIDES
 #: [color][square]: the neighbour files at the square's rank and behind it.
 BESIDE_AND_BEHIND: Final = _bitboards(~_AHEAD & (_FILE_STEPS == 1))
 
-#: [square][square] king's moves between two squares, int8.
+#: [square][square]: king's moves between two squares, int8.
 DISTANCE: Final[npt.NDArray[np.int8]] = np.maximum(_FILE_STEPS, np.abs(_RANK_STEPS)).astype(np.int8)
 
-#: [color]: ranks from the owner's side: 4 to 6; 1 to 5; 3, which a double step crosses; 7; 8.
+#: [color]: ranks 4 to 6; 1 to 5; 3 (which a double step crosses); 7; 8, all seen from the owner's side.
 OUTPOST_RANKS: Final = np.array([0x0000_00FF_FFFF_0000, 0x0000_FFFF_FF00_0000], np.uint64)
 CAMP: Final = np.array([0xFFFF_FFFF_FF00_0000, 0x0000_00FF_FFFF_FFFF], np.uint64)
 THIRD_RANK: Final = np.array([0x0000_FF00_0000_0000, 0x0000_0000_00FF_0000], np.uint64)
@@ -65,23 +65,23 @@ ROOK_FILES = np.uint64(0x8181_8181_8181_8181)
 
 @inlined
 def pawn_attacks(pawns, color):
-    """The squares that `color`'s `pawns` (uint64) attack."""
+    """Returns the bitboard of the squares that `color`'s `pawns` (uint64) attack, as uint64."""
     return captured_west(pawns, color) | captured_east(pawns, color)
 
 
 @inlined
 def relative_square(square, color):
-    """A square as its owner sees it, int64: Black's board is turned upside down."""
+    """Returns a square as seen from `color`'s side, as int64: ranks are flipped for Black."""
     return square ^ (56 * (color ^ 1))
 
 
 @inlined
 def relative_rank(square, color):
-    """The rank of a square from its owner's side, int64, 0 to 7."""
+    """Returns the rank of a square, counted from `color`'s side, as int64 from 0 to 7."""
     return (square >> 3) ^ (7 * (color ^ 1))
 
 
 @inlined
 def distance(one, other):
-    """King's moves between two squares on an empty board, int64."""
+    """Returns the number of king's moves between two squares on an empty board, as int64."""
     return np.int64(DISTANCE[one, other])

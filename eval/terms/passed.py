@@ -1,4 +1,4 @@
-"""Passed pawns: how the pieces change the value of those that the pawn table found."""
+"""Terms for passed pawns that depend on the pieces; `eval.terms.pawns` has those that depend on pawns alone."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from eval.weights import (
     UNSTOPPABLE,
 )
 
-#: The pawn table alone values passed pawns on lower ranks.
+#: The lowest relative rank (0 to 7) with these terms, except UNSTOPPABLE; on lower ranks, only the pawn table counts.
 FIRST_RANK = 3
 
 
 @inlined
 def _way_ahead(position, workspace, square, color, rank, trace):
-    """Packed value for how free the path of the passed pawn on `square` is."""
+    """Returns the packed value of the path of the passed pawn on `square`, and of a rook or queen behind it."""
     them = color ^ 1
     pieces = position.pieces
     occupied = pieces[OCCUPIED]
@@ -55,7 +55,7 @@ def _way_ahead(position, workspace, square, color, rank, trace):
 
 @inlined
 def _outruns_king(position, square, color, rank):
-    """Whether the pawn's path is empty and the enemy, a king with at most pawns, is outside the square of the pawn."""
+    """Returns whether the enemy has only king and pawns, its king cannot catch the pawn, and the path is empty."""
     them = color ^ 1
     if has_non_pawn_material(position, them) or FRONT[color, square] & position.pieces[OCCUPIED] != U0:
         return False
@@ -67,7 +67,7 @@ def _outruns_king(position, square, color, rank):
 
 @subkernel
 def passed_pawns(position, workspace, entry, color, trace):
-    """Packed value of `color`'s passed pawns, without the part that the pawn table gives for their rank."""
+    """Returns the packed value of `color`'s passed pawns without the part that the pawn table gives for their rank."""
     remaining = entry.passed & position.colors[color] & position.pieces[PAWN]
     own_king = king_square(position, color)
     enemy_king = king_square(position, color ^ 1)

@@ -1,4 +1,4 @@
-"""Pawn structure and the king's shelter: the terms that the pawn table caches."""
+"""Terms for pawn structure and the king's shelter, which the pawn table caches."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ENTRY_MASK = np.uint64(PAWN_ENTRIES - 1)
 
 @inlined
 def _pawn_value(own, enemy, square, color, trace):
-    """Packed value of one pawn among `own` and `enemy` pawns (uint64), without its material."""
+    """Returns the packed value of one pawn among `own` and `enemy` pawns (uint64), without its material."""
     file = square & 7
     rank = relative_rank(square, color)
     opposed = 1 if enemy & FRONT[color, square] != U0 else 0
@@ -80,13 +80,13 @@ def _pawn_value(own, enemy, square, color, trace):
 
 @inlined
 def is_passed(own, enemy, square, color):
-    """Whether no enemy pawn can stop or capture the pawn on its way, and no own pawn stands ahead of it."""
+    """Returns whether no enemy pawn can block or capture the pawn on its way, and no own pawn is ahead of it."""
     return enemy & FRONT_SPAN[color, square] == U0 and own & FRONT[color, square] == U0
 
 
 @subkernel
 def _structure(position, entry, color, trace):
-    """Packed value of `color`'s pawns; adds its passed pawns and its span to `entry`. Mutates `entry`."""
+    """Returns the packed value of `color`'s pawns and adds its passed pawns and span to `entry`. Mutates `entry`."""
     pawns = position.pieces[PAWN]
     own = pawns & position.colors[color]
     enemy = pawns & position.colors[color ^ 1]
@@ -106,7 +106,7 @@ def _structure(position, entry, color, trace):
 
 @inlined
 def _nearest_rank(pawns, color, file, rank):
-    """Rank, from `color`'s side, of the pawn on `file` that is nearest to its home at or beyond `rank`; 0 if none."""
+    """Returns the lowest rank at or beyond `rank`, from `color`'s side, of a pawn on `file`; 0 if there is none."""
     for step in range(rank, 7):
         if pawns & bit(relative_square(8 * step + file, color)) != U0:
             return step
@@ -115,7 +115,7 @@ def _nearest_rank(pawns, color, file, rank):
 
 @inlined
 def _nearest_pawn(pawns, king):
-    """King's moves from square `king` to the nearest of `pawns` (uint64), int64; 0 when there is none."""
+    """Returns the number of king's moves from `king` to the nearest of `pawns` (uint64), as int64; 0 without pawns."""
     nearest = np.int64(8)
     remaining = pawns
     while remaining != U0:
@@ -126,8 +126,8 @@ def _nearest_pawn(pawns, king):
 
 @subkernel
 def _shelter(position, color, trace):
-    """Packed value of `color`'s king's shelter: both sides' pawns on the three files around it, no pawns on its wing,
-    and its distance to the nearest own pawn.
+    """Returns the packed value of the shelter of `color`'s king: both sides' pawns on the three files around it, a
+    penalty for a wing without pawns, and the distance to the nearest own pawn.
     """
     own = position.pieces[PAWN] & position.colors[color]
     enemy = position.pieces[PAWN] & position.colors[color ^ 1]
@@ -154,7 +154,7 @@ def _shelter(position, color, trace):
 
 @subkernel
 def _fill(position, entry, trace):
-    """Evaluates a pawn structure. Mutates `entry`."""
+    """Evaluates the position's pawn structure into `entry`. Mutates `entry`."""
     entry.key = position.pawn_key
     entry.passed = U0
     entry.kings = 0
@@ -169,9 +169,9 @@ def prefetch_pawns(position, workspace):
 
 @inlined
 def pawn_entry(position, workspace, trace):
-    """The entry of the position's pawns, with the shelter of its kings, computed unless the table has it.
+    """Returns the entry for the position's pawns and kings; computes what the pawn table does not have.
 
-    Mutates `workspace` and, unless it is None, `trace`, which requires that everything is computed.
+    Mutates `workspace` and, unless it is None, `trace`. With a trace, it computes everything anew.
     """
     entry = workspace.pawns[position.pawn_key & _ENTRY_MASK]
     if trace is not None or entry.key != position.pawn_key:

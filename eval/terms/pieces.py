@@ -1,6 +1,6 @@
-"""Knights, bishops, rooks, queens and the king: their squares, mobility, and terms of each piece type.
+"""Terms for knights, bishops, rooks, queens and the king: squares, mobility, and terms of each piece type.
 
-On the way, these kernels build the attack maps and count the attackers of the king's zone for the terms that follow.
+These kernels also build the attack maps and count the attackers of each king's zone, which other terms need.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from eval.weights import (
 
 @inlined
 def prepare(position, workspace, color):
-    """Starts the attack maps with pawns and king. Mutates `workspace`."""
+    """Initialises the attack maps with the attacks of pawns and king. Mutates `workspace`."""
     pieces = position.pieces
     own = position.colors[color]
     king = king_square(position, color)
@@ -72,8 +72,8 @@ def prepare(position, workspace, color):
 
 @inlined
 def useful_squares(position, workspace, color):
-    """Squares that count for the mobility of `color`: all but the own king's, those of own pawns that are blocked or
-    on ranks 2 and 3, and those that enemy pawns attack.
+    """Returns the bitboard of the squares that count for `color`'s mobility: all except its king's, those of its pawns
+    that are blocked or on ranks 2 and 3, and those that enemy pawns attack.
     """
     own = position.colors[color]
     stuck = forward(position.pieces[OCCUPIED], color ^ 1) | THIRD_RANK[color] | forward(THIRD_RANK[color], color ^ 1)
@@ -82,7 +82,7 @@ def useful_squares(position, workspace, color):
 
 @inlined
 def _enters_zone(workspace, color, piece, attacks, trace):
-    """Counts a piece that attacks the enemy king's zone. Mutates `workspace`."""
+    """Counts the piece as an attacker if it attacks the enemy king's zone. Mutates `workspace`."""
     if attacks & workspace.zone[color ^ 1] != U0:
         workspace.attackers[color] += 1
         workspace.danger[color] += weigh(trace, color, ATTACKER + piece - KNIGHT, 1) + weigh(
@@ -100,13 +100,13 @@ def _add_attacks(workspace, color, piece, attacks):
 
 @inlined
 def _outposts(position, workspace, entry, color):
-    """Squares on ranks 4 to 6 that an own pawn defends and no enemy pawn can ever attack."""
+    """Returns the bitboard of squares on ranks 4 to 6 that an own pawn defends and no enemy pawn can ever attack."""
     return OUTPOST_RANKS[color] & workspace.attacks[color, PAWN] & ~entry.span[color ^ 1]
 
 
 @subkernel
 def knights(position, workspace, entry, color, trace):
-    """Packed value of `color`'s knights, material included. Mutates `workspace`."""
+    """Returns the packed value of `color`'s knights, material included. Mutates `workspace`."""
     own = position.colors[color]
     remaining = position.pieces[KNIGHT] & own
     useful = workspace.useful[color]
@@ -133,7 +133,7 @@ def knights(position, workspace, entry, color, trace):
 
 @subkernel
 def bishops(position, workspace, entry, color, trace):
-    """Packed value of `color`'s bishops, material included. Mutates `workspace`."""
+    """Returns the packed value of `color`'s bishops, material included. Mutates `workspace`."""
     own = position.colors[color]
     remaining = position.pieces[BISHOP] & own
     useful = workspace.useful[color]
@@ -169,7 +169,7 @@ def bishops(position, workspace, entry, color, trace):
 
 @subkernel
 def rooks(position, workspace, color, trace):
-    """Packed value of `color`'s rooks, material included. Mutates `workspace`."""
+    """Returns the packed value of `color`'s rooks, material included. Mutates `workspace`."""
     pieces = position.pieces
     own = position.colors[color]
     enemy = position.colors[color ^ 1]
@@ -198,7 +198,7 @@ def rooks(position, workspace, color, trace):
 
 @subkernel
 def queens(position, workspace, color, trace):
-    """Packed value of `color`'s queens, material included. Mutates `workspace`."""
+    """Returns the packed value of `color`'s queens, material included. Mutates `workspace`."""
     remaining = position.pieces[QUEEN] & position.colors[color]
     useful = workspace.useful[color]
     occupied = position.pieces[OCCUPIED]
@@ -216,7 +216,7 @@ def queens(position, workspace, color, trace):
 
 @subkernel
 def others(position, color, trace):
-    """Packed value of the rest: pawn material, the king's square, castling rights, pieces behind pawns."""
+    """Returns the packed value of pawn material, the king's square, castling rights, and minor pieces behind pawns."""
     pieces = position.pieces
     own = position.colors[color]
     pawns = pieces[PAWN]
@@ -229,7 +229,7 @@ def others(position, color, trace):
 
 @inlined
 def clear_counts(workspace, color):
-    """Clears the last position's attacks. Mutates `workspace`."""
+    """Clears the piece attacks, attacker count and danger of the last position. Mutates `workspace`."""
     workspace.attackers[color] = 0
     workspace.danger[color] = np.int64(0)
     for piece in range(KNIGHT, KING):

@@ -1,4 +1,4 @@
-"""Threats: what can be captured at once or after a quiet move, and the squares that are denied to the enemy."""
+"""Terms for threats: pieces that can be captured now or after a quiet move, and squares denied to the enemy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from eval.weights import (
 
 @inlined
 def _by_pawns(position, workspace, color, trace):
-    """Packed value of pieces that `color`'s pawns attack, or would attack after a safe step."""
+    """Returns the packed value of the pieces that `color`'s pawns attack, or would attack after a safe step."""
     pieces = position.pieces
     enemy = position.colors[color ^ 1]
     attacked = workspace.attacks[color, PAWN] & enemy
@@ -45,7 +45,7 @@ def _by_pawns(position, workspace, color, trace):
 
 @inlined
 def _on_queen(position, workspace, color, trace):
-    """Packed value of safe squares from which `color` could attack the enemy's only queen next."""
+    """Returns the packed value of safe squares from which `color`'s next move could attack the enemy's only queen."""
     pieces = position.pieces
     queens = pieces[QUEEN] & position.colors[color ^ 1]
     if queens == U0 or without_lsb(queens) != U0:
@@ -64,13 +64,13 @@ def _on_queen(position, workspace, color, trace):
 
 @subkernel
 def threats(position, workspace, color, trace):
-    """Packed value of `color`'s threats."""
+    """Returns the packed value of `color`'s threats."""
     them = color ^ 1
     pieces = position.pieces
     attacks = workspace.attacks
     enemy = position.colors[them]
-    # A piece is strong if a pawn defends it, or if it is defended twice and not attacked twice. Capturing it gains
-    # nothing unless it is worth more than the capturer.
+    # `strong` squares are defended by a pawn, or defended twice and not attacked twice. A capture there gains nothing
+    # unless the victim is worth more than the capturer.
     strong = attacks[them, PAWN] | (workspace.twice[them] & ~workspace.twice[color])
     weak = enemy & ~strong & attacks[color, OCCUPIED]
     by_minors = (attacks[color, KNIGHT] | attacks[color, BISHOP]) & enemy & (weak | ~pieces[PAWN])

@@ -1,8 +1,8 @@
-"""How a term counts: a count times a weight, recorded when the evaluation is traced.
+"""Packed pairs of values, and the product of count and weight, which can be recorded in a trace.
 
 Every kernel of the terms takes a `trace` as its last argument. The search passes None, and Numba compiles the recording
-away. The breakdown passes int32[2][COUNT], [color][weight], and gets how often each weight counted. So there
-is one evaluation, and its coefficients cannot differ from its value.
+away. The breakdown passes int32[2][COUNT], [color][weight], which gets the number of times that each weight counted.
+Both run the same code, so the breakdown cannot disagree with the evaluation.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from engine.compiler.jit import inlined
 from eval.weights import PACKED
 
-# Added before the halves are separated, so that the sign of the lower half survives.
+# Added before the halves are separated, because a negative lower half borrows 1 from the upper half.
 _HALF = 1 << 31
 
 
 @inlined
 def weigh(trace, color, weight, count):
-    """`count` (int64) times a weight for `color`, as a packed pair, int64. Mutates `trace`, if there is one."""
+    """Returns `count` (int64) times a weight as a packed pair, int64. Adds the count to `trace` unless that is None."""
     if trace is not None:
         trace[color, weight] += count
     return PACKED[weight] * count
@@ -24,17 +24,17 @@ def weigh(trace, color, weight, count):
 
 @inlined
 def unpack_middlegame(packed):
-    """The upper half of a packed pair, int64."""
+    """Returns the upper half of a packed pair, as int64."""
     return (packed + _HALF) >> 32
 
 
 @inlined
 def unpack_endgame(packed):
-    """The lower half of a packed pair, int64, with its sign."""
+    """Returns the lower half of a packed pair, with its sign, as int64."""
     return ((packed + _HALF) & 0xFFFF_FFFF) - _HALF
 
 
 @inlined
 def pack(middlegame, endgame):
-    """Two int64 as a packed pair."""
+    """Returns two int64 values as a packed pair, int64."""
     return (middlegame << 32) + endgame

@@ -133,7 +133,7 @@ def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys
 
     # A test keeps its record, and a state its games: nothing is played when either is in the way.
     assert ablation.main([*arguments, "--ledger", "--suffix", "quick"]) == 1
-    assert "the ledger has a record late-move-pruning-quick already" in capsys.readouterr().err
+    assert "the ledger already has a record late-move-pruning-quick" in capsys.readouterr().err
     assert ablation.main([*arguments, "--seed", "2", "--draw", "30,6,10"]) == 1
     assert "belongs to another run (seed, adjudication differ)" in capsys.readouterr().err
 
@@ -210,11 +210,11 @@ def test_without_keys_all_but_the_scales_of_time_are_measured(
     [
         (["nul-move"], "unknown technique 'nul-move'; the techniques are aspiration, "),
         (["null-move", "--games", "7"], "--games must be even"),
-        (["null-move", "--concurrency", "0"], "concurrency is at least 1"),
+        (["null-move", "--concurrency", "0"], "concurrency must be at least 1"),
         (["null-move", "--tc", "soon"], "'soon' is not a time control"),
         (["time-effort"], "time-effort needs a clock"),
         (["null-move", "--suffix", "x"], "--suffix requires --ledger"),
-        (["null-move", "--ledger", "--suffix", "Big one"], "'null-move-Big one' is no ledger id"),
+        (["null-move", "--ledger", "--suffix", "Big one"], "'null-move-Big one' is not a ledger id"),
     ],
 )
 def test_wrong_usage_is_reported_before_any_game(

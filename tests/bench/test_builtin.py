@@ -110,9 +110,9 @@ def test_resumes_what_is_missing_and_drops_half_a_game(play_in: Callable[..., Ma
 def test_another_match_is_neither_resumed_nor_overwritten(play_in: Callable[..., MatchResult], pgn: Path) -> None:
     play_in(1)
     data = pgn.read_bytes()
-    with pytest.raises(CommandError, match="holds games already"):
+    with pytest.raises(CommandError, match="already contains games"):
         play_in(1)
-    with pytest.raises(CommandError, match=r"games\.pgn:1: this match did not write this game"):
+    with pytest.raises(CommandError, match=r"games\.pgn:1: this game was not written by this match"):
         play_in(1, resume=True, adjudication=Adjudication())
     assert pgn.read_bytes() == data
     play_in(2, overwrite=True)
@@ -182,7 +182,7 @@ def test_games_that_the_schedule_does_not_know_are_reported_and_none_is_played_i
     assert len(resumed.problems) == 6, problems
     assert f"games.pgn:{games[1].line}: game 1.1 of B and A is not in the schedule" in problems
     assert f"games.pgn:{games[2].line}: game 77.1 of A and B is not in the schedule" in problems
-    assert "game 1.1 of A and B is not in the schedule, or is there twice; it does not count" in problems
+    assert "game 1.1 of A and B is not in the schedule or appears twice; it is not counted" in problems
     assert f"games.pgn:{games[5].line}: the tag says" in problems
     assert [game.game for game in resumed.games] == list(range(6))
     assert resumed.exit_status == 1
@@ -203,7 +203,7 @@ def test_two_matches_never_write_to_one_file(
     def other_match(game: GameResult) -> bool:
         for name in (pgn, link):
             for mode in ("resume", "overwrite"):
-                with pytest.raises(CommandError, match="another match is writing its games there"):
+                with pytest.raises(CommandError, match="another match is writing to this file"):
                     play_in(2, pgn=str(name), **{mode: True})
                 refused.append(mode)
         return True
@@ -242,7 +242,7 @@ def test_a_file_that_appears_while_kernels_are_compiled_stays(
     play_in: Callable[..., MatchResult], pgn: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bench.play.compile_kernels", lambda *_: pgn.write_bytes(FOREIGN["a finished game"]))
-    for modes, problem in (({}, "holds games already"), ({"overwrite": True}, "no match of Secateur wrote this game")):
+    for modes, problem in (({}, "contains games"), ({"overwrite": True}, "this game was not written by")):
         with pytest.raises(CommandError, match=problem):
             play_in(1, **modes)
         assert pgn.read_bytes() == FOREIGN["a finished game"]
@@ -256,7 +256,7 @@ def test_the_book_is_no_place_for_the_games(play_in: Callable[..., MatchResult],
     data = pgn.read_bytes()
     for name in (pgn, link):
         for mode in ("overwrite", "resume"):
-            with pytest.raises(CommandError, match=r"\.pgn: is the book; name another file for the games"):
+            with pytest.raises(CommandError, match=r"\.pgn is the book; name another file for the games"):
                 play_in(1, pgn=str(name), book=Book(str(pgn)), **{mode: True})
             assert pgn.read_bytes() == data
 

@@ -196,8 +196,8 @@ def test_a_missing_file_is_a_failure(
     ("words", "line"),
     [
         # A file behind an engine is not taken for its command, nor is a key for each engine blamed on one.
-        (["match.toml"], f"--engine: 'match.toml': the command is {sys.executable} already"),
-        (["--each", "dpeth=2"], "--engine or --each: 'dpeth=2': an engine's keys are "),
+        (["match.toml"], f"--engine: 'match.toml': the command is already {sys.executable}"),
+        (["--each", "dpeth=2"], "--engine or --each: 'dpeth=2': unknown key; expected "),
     ],
 )
 def test_a_match_that_makes_no_sense_is_wrong_usage(

@@ -89,15 +89,15 @@ def test_describes_a_match_on_the_command_line_alone() -> None:
     [
         ("rounds = 50", "rounds = = 50", "Invalid value (at line 1, column 10)"),
         ("rounds = 50", "rounds = true", "rounds must be a whole number, not True"),
-        ("rounds = 50", "round = 50", "round is not known here; known are"),
-        ("rounds = 50", "resume = true", "resume is not known here"),
+        ("rounds = 50", "round = 50", "round is not a known key; known keys: "),
+        ("rounds = 50", "resume = true", "resume is not a known key"),
         ('file = "book.epd"\n', "", "book needs the key 'file'"),
         ("max_moves = 200", 'max_moves = "x"', "adjudication.max_moves must be a whole number, not 'x'"),
         ('tc = "nodes=5000"', 'tc = "nodes=no"', "engines[2]: engine old: 'nodes=no' is not a time control"),
-        ("[[engines]]\nname", "[[engines]]\nnmae", "engines[1].nmae is not known here"),
+        ("[[engines]]\nname", "[[engines]]\nnmae", "engines[1].nmae is not a known key"),
         ("options = {Hash = 32, Ponder = false}", "options = 3", "engines[1].options must be a table, not 3"),
-        ("rounds = 50", 'pgn = "a\\u0000b"', "pgn holds a null character"),
-        ('"old engine.py"]', '"a\\u0000b"]', "engines[2].command holds a null character"),
+        ("rounds = 50", 'pgn = "a\\u0000b"', "pgn contains a null character"),
+        ('"old engine.py"]', '"a\\u0000b"]', "engines[2].command contains a null character"),
     ],
 )
 def test_names_file_and_key(toml: Path, old: str, new: str, message: str) -> None:
@@ -112,10 +112,10 @@ def test_names_file_and_key(toml: Path, old: str, new: str, message: str) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("rounds = 50", "rounds = 0", "rounds is at least 1, not 0"),
-        ("rounds = 50", "hang_seconds = nan", "hang_seconds is at least 0.1, not nan"),
-        ("moves = 3", "moves = 0", "adjudication.resign.moves is at least 1, not 0"),
-        ('order = "random"', 'order = "any"', "book.order is one of sequential, random, not 'any'"),
+        ("rounds = 50", "rounds = 0", "rounds must be at least 1 (got 0)"),
+        ("rounds = 50", "hang_seconds = nan", "hang_seconds must be at least 0.1 (got nan)"),
+        ("moves = 3", "moves = 0", "adjudication.resign.moves must be at least 1 (got 0)"),
+        ('order = "random"', 'order = "any"', "book.order must be one of sequential, random (got 'any')"),
         ('name = "old"', 'name = "new"', "two engines are called new"),
     ],
 )
@@ -135,7 +135,7 @@ def test_refuses_what_makes_no_sense(toml: Path, old: str, new: str, message: st
         (["--engine", "cmd=a", "--engine", "cmd=b", "tc=soon"], "'soon' is not a time control"),
         (["--engine", "cmd=a", "--engine", "cmd=b", "--resign", "3"], "--resign 3: expected 2 whole numbers"),
         (["--engine", "cmd=a", "--engine", "cmd=b", "--seed", "3"], "--seed needs --book"),
-        (["--engine", "cmd=a", "--engine", "cmd=b", "--resume"], "name the PGN file"),
+        (["--engine", "cmd=a", "--engine", "cmd=b", "--resume"], "resume needs pgn"),
         (["missing.toml"], "missing.toml: No such file"),
     ],
 )

@@ -126,7 +126,7 @@ def test_an_engine_that_does_not_start_is_reported(
 def test_time_is_kept_on_the_clock() -> None:
     result = play("--fault", "slow", limit="0.6+0.05")
     assert (result.result, result.termination) == ("1-0", Termination.TIME_FORFEIT)
-    assert "overstepped its time by" in result.detail
+    assert "exceeded its time by" in result.detail
 
 
 def test_a_margin_forgives() -> None:

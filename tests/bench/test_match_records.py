@@ -74,7 +74,7 @@ def test_games_that_are_played_again_are_told(
 ) -> None:
     repeats = make_plan(describe(fake("A", limit=limit), fake("B", limit=limit), rounds=rounds)).repeats
     assert (repeats is not None) == is_told
-    assert repeats is None or repeats.startswith(f"{rounds} pairs, but 3 openings: limited by nodes")
+    assert repeats is None or repeats.startswith(f"{rounds} pairs, but 3 openings: most engines ")
 
 
 @pytest.mark.parametrize(

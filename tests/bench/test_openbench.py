@@ -320,10 +320,10 @@ def test_clean_keeps_and_names_what_a_user_put_into_an_environment(project: Path
     files = [environment / "bin" / "mine", packages / "mine.py", environment / "notes.txt"]
     for file in files:
         file.write_text("mine", encoding="utf-8")
-    named = [f"make clean: {file.relative_to(project)}: was not made by make, and stays" for file in files]
+    named = [f"make clean: {file.relative_to(project)}: was not made by make and is left in place" for file in files]
     assert make_clean(project) == (0, named)
     assert sorted(path for path in environment.rglob("*") if path.is_symlink() or path.is_file()) == files
-    assert make_clean(project) == (0, ["make clean: .venv: was not made by make, and stays"])
+    assert make_clean(project) == (0, ["make clean: .venv: was not made by make and is left in place"])
 
 
 def test_clean_keeps_and_names_what_a_user_put_there(project: Path, tmp_path: Path) -> None:
@@ -351,7 +351,7 @@ def test_clean_keeps_and_names_what_a_user_put_there(project: Path, tmp_path: Pa
     named = [project / ".venv", project / ".venv-standalone", *files[1:3], program / "games" / "mine.pgn"]
     for path in (*named, files[4]):
         name = path.relative_to(project) if path.name.startswith(".venv") else path
-        assert f"make clean: {name}: was not made by make, and stays" in said
+        assert f"make clean: {name}: was not made by make and is left in place" in said
     assert all(file.read_bytes() == b"mine" for file in files)
     assert (elsewhere / ".ready").exists()
     assert not (program / "secateur").exists()
@@ -384,4 +384,4 @@ def test_clean_keeps_an_environment_that_make_found(project: Path, tmp_path: Pat
     status, said = make_clean(project)
     assert status == 0
     assert environment.exists() == is_user_s
-    assert said == (["make clean: .venv: was not made by make, and stays"] if is_user_s else [])
+    assert said == (["make clean: .venv: was not made by make and is left in place"] if is_user_s else [])

@@ -53,7 +53,7 @@ def test_a_picture_takes_the_place_of_our_own_only(tmp_path: Path, ending: str) 
 def test_refusals_name_the_file(tmp_path: Path) -> None:
     (tmp_path / "folder.svg").mkdir()
     for name, problem in (
-        ("plot.pdf", r"plot\.pdf: a picture's name ends with"),
+        ("plot.pdf", r"plot\.pdf: a picture's name must end with"),
         ("missing/plot.svg", "its folder does not exist"),
         ("folder.svg", r"folder\.svg: is a folder, not a file"),
     ):

@@ -90,8 +90,8 @@ def test_players_without_a_finite_rating_are_listed_with_the_reason() -> None:
     assert notes == {
         "Winner": "won every game",
         "Loser": "lost every game",
-        "X": "no chain of points both ways connects it with the rated players",
-        "Y": "no chain of points both ways connects it with the rated players",
+        "X": "no chain of points leads both to and from the rated players",
+        "Y": "no chain of points leads both to and from the rated players",
     }
     assert {line.name: line.rating for line in table.ratings if line.rating is not None} == pytest.approx(
         {"A": 2000.0, "B": 2000.0}
@@ -106,7 +106,7 @@ def test_players_without_a_finite_rating_are_listed_with_the_reason() -> None:
         ([("A", "B", 1, 1, 1)], {"C": 0.0}, 0.0, "C has played no game"),
         ([("A", "B", 5, 0, 0)], {"A": 0.0}, 0.0, "won every game"),
         ([("A", "B", 2, 2, 2)], {"A": 0.0}, None, "both colours"),
-        ([("A", "B", 5, 0, 0), ("B", "A", 5, 0, 0)], {"A": 0.0}, None, "infinite"),
+        ([("A", "B", 5, 0, 0), ("B", "A", 5, 0, 0)], {"A": 0.0}, None, "one colour won every game"),
     ],
 )
 def test_what_cannot_be_rated_is_said(

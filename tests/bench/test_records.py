@@ -81,7 +81,7 @@ def test_a_record_survives_the_file_and_enters_the_table(tmp_path: Path) -> None
     )
     assert "| 20, 60, 170, 90, 60 |" in row
     assert row.endswith("| 0123456789 | 123456 | 2024-05-01 | accepted |")
-    with pytest.raises(LedgerError, match="has a record null-move already"):
+    with pytest.raises(LedgerError, match="already has a record null-move"):
         save(RECORD, tmp_path)
 
 
@@ -89,9 +89,9 @@ def test_a_record_survives_the_file_and_enters_the_table(tmp_path: Path) -> None
     ("text", "message"),
     [
         ("{", r"x\.json:1"),
-        ('{"id": "x", "colour": "red"}', "a record is a table of"),
-        ('{"id": "x"}', "a record is a table of"),
-        (json.dumps({name: getattr(RECORD, name) for name in Record.__slots__}), "calls itself null-move"),
+        ('{"id": "x", "colour": "red"}', "a record must be a JSON object"),
+        ('{"id": "x"}', "a record must be a JSON object"),
+        (json.dumps({name: getattr(RECORD, name) for name in Record.__slots__}), "the record's id is null-move"),
     ],
 )
 def test_broken_records_are_named(tmp_path: Path, text: str, message: str) -> None:
@@ -140,7 +140,7 @@ def test_suites_have_a_table_of_their_own(tmp_path: Path) -> None:
     for record in (SUITE, replace(SUITE, id="sts", solved={"us": 9}, note="", date="2024-05-01")):
         save_suite(record, tmp_path)
     assert load_suites(tmp_path)["wac"] == SUITE
-    matches, suites = readme.read_text().split("Test suites and")
+    matches, suites = readme.read_text().split("Each test suite and")
     assert matches.rstrip() == table([RECORD]).rstrip()
     assert suites.splitlines()[-2:] == [
         "| sts | wac.epd | 9 of 201 | movetime=1 | us | abc | - | 2024-05-01 |",
@@ -256,6 +256,6 @@ def test_sprt_records_its_match(
     assert record.pentanomial == (3, 1, 20, 9, 28)
     assert (record.llr, record.verdict, record.games, record.commits) == (2.93, "accepted", 122, ("abc",))
     assert sprt.main(arguments) == 1
-    assert "has a record more-nodes already" in capsys.readouterr().err
+    assert "already has a record more-nodes" in capsys.readouterr().err
     assert ledger.main([]) == 0
     assert capsys.readouterr().out == "more-nodes: twice the nodes: +179.6 +- 65.3, 122 games, accepted\n"

@@ -95,7 +95,7 @@ def test_the_search_evaluates_with_it(run_python: Callable[..., str], centre: Pa
     assert found["id"].endswith(" (centre.py:evaluate)")
     assert found["scores"] == [plain_score(chess.Board(fen)) for fen in fens]
     assert found["hits"] == 1, "a script and the command line share the compiled search"
-    assert found["refusal"].startswith("this process evaluates with centre.py:evaluate already and cannot change to")
+    assert found["refusal"].startswith("this process already evaluates with centre.py:evaluate and cannot change to")
 
 
 NO_FILE = """
@@ -163,8 +163,8 @@ def field(position):
 """
 #: Function: (line and message)
 REFUSED = {
-    "floats": "11: floats has to return whole centipawns (int64), not float64: divide with //",
-    "two": "14: two(position, workspace) has to take one argument, the position",
+    "floats": "11: floats must return whole centipawns (int64), not float64: divide with //",
+    "two": "14: two(position, workspace) must take one argument, the position",
     "field": "17: field cannot be compiled: position has no field 'nothing'; it has pieces, colors, castling, ",
     "absent": " there is no function 'absent'",
 }
@@ -231,7 +231,7 @@ def test_what_cannot_be_compiled_ends_a_command(tmp_path: Path) -> None:
     file.write_text("def evaluate(position):\n    return position.halfmoves / 2\n", encoding="utf-8")
     done = secateur("--evaluation", str(file), "bench", "1")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith(f"secateur bench: {file}:1: evaluate has to return whole")
+    assert done.stderr.splitlines()[-1].startswith(f"secateur bench: {file}:1: evaluate must return whole")
 
 
 # -- its machine code is kept apart --

@@ -100,9 +100,9 @@ DAMAGE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("another file", lambda data: b"\x89PNG\r\n\x1a\n" + data, "not a network file"),
     ("cut in the head", lambda data: data[:12], "cut short: 12 bytes"),
     ("newer", lambda data: data[:8] + b"\2" + data[9:], "version 2, expected 1"),
-    ("cut in the header", lambda data: data[:40], "but the file only 40"),
-    ("header too long", lambda data: data[:12] + b"\xff\xff\xff\xff" + data[16:], "the header has 4294967295 bytes"),
-    ("no JSON", lambda data: sealed(data[:16] + b"!" + data[17:]), "not the JSON that was expected"),
+    ("cut in the header", lambda data: data[:40], "the file has only 40"),
+    ("header too long", lambda data: data[:12] + b"\xff\xff\xff\xff" + data[16:], "should have 4294967295 bytes"),
+    ("no JSON", lambda data: sealed(data[:16] + b"!" + data[17:]), "must be JSON with architecture and provenance"),
     ("cut short", lambda data: data[:-1000], "cut short: "),
     ("too long", lambda data: data + b"\0", "too long: "),
     ("one bit", lambda data: data[:3000] + bytes([data[3000] ^ 1]) + data[3001:], "damaged: its SHA-256 is "),
@@ -133,7 +133,7 @@ def test_weights_that_could_overflow_are_refused() -> None:
     network = random_network()
     output = network.output.copy()
     output[0, 0, 0] = -128
-    with pytest.raises(NetworkError, match="an output weight is 128 in size, expected 127 at most"):
+    with pytest.raises(NetworkError, match="the largest absolute output weight is 128, expected at most 127"):
         replace(network, output=output)
     features = network.features.copy()
     features[:, 3] = -1100

@@ -84,8 +84,8 @@ def test_a_lead_that_cannot_be_won_is_worth_nothing(fen: str) -> None:
         value = EVALUATOR.score(board)
         assert abs(value) >= 150
         network, last = evaluation_report(board, NETWORK).splitlines()[-2:]
-        assert network == f"Network's evaluation {(value if board.turn else -value) / 100:+.2f} pawns from White's view"
-        assert last == ("Evaluation +0.00 pawns from White's view: the side that the network has ahead cannot win")
+        assert network == f"Network evaluation {(value if board.turn else -value) / 100:+.2f} pawns from White's view"
+        assert last == ("Evaluation +0.00 pawns from White's view: the side that the network favours cannot win")
 
 
 @pytest.mark.parametrize("fen", ["8/8/8/3k4/8/8/4R3/3K4 w - - 0 1", "8/8/8/3k4/8/8/3NN3/3K4 b - - 0 1"])
@@ -96,13 +96,13 @@ def test_of_a_bare_king_the_classical_evaluation_has_the_word(fen: str) -> None:
     last = evaluation_report(board, NETWORK).splitlines()[-1]
     assert last == (
         f"Evaluation {(classical if board.turn else -classical) / 100:+.2f} pawns from White's view: "
-        "the classical evaluation's, because a king is bare"
+        "from the classical evaluation, because a king is bare"
     )
 
 
 def test_in_check_the_report_says_both() -> None:
     last = evaluation_report(chess.Board("8/8/8/3k4/8/3R4/8/3K4 b - - 0 1"), NETWORK).splitlines()[-1]
-    assert last.endswith(": the classical evaluation's, because a king is bare (in check: the search looks further)")
+    assert last.endswith(": from the classical evaluation, because a king is bare (in check: the search looks further)")
 
 
 def test_elsewhere_the_report_ends_with_the_network_s_word() -> None:

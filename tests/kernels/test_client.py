@@ -55,7 +55,7 @@ def test_an_evaluation_of_one_s_own_takes_the_compiler(run_beside: Run, tmp_path
     ("late", "message"),
     [
         ("import eval.api", "this process already uses kernels compiled ahead of time"),
-        ("Engine(evaluation=lambda position: 0)", "this process evaluates with Secateur's own evaluation already"),
+        ("Engine(evaluation=lambda position: 0)", "this process already evaluates with Secateur's own evaluation"),
     ],
 )
 def test_it_has_to_be_known_before_the_kernels_are_there(run_beside: Run, late: str, message: str) -> None:

@@ -349,7 +349,7 @@ def test_a_stand_alone_program_takes_the_place_of_one_only(
         if kind == "link":
             place.symlink_to(folder)
     said = standalone.main(tmp_path / "dist")
-    assert said == f"{place}: is there already, and was not made by this; remove it or name another folder"
+    assert said == f"{place} already exists and was not built by this command; remove it or name another folder"
 
 
 def test_a_stand_alone_program_takes_the_place_of_an_older_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,7 +372,7 @@ def test_a_stand_alone_program_takes_the_place_of_an_older_one(tmp_path: Path, m
         assert [path.name for path in target.iterdir()] == ["secateur"]
     mine = target / "secateur" / "_internal" / "mine"
     mine.touch()
-    assert standalone.main(target) == f"{mine}: was not made by this, or changed; move it elsewhere"
+    assert standalone.main(target) == f"{mine} was not built by this command, or has changed; move it elsewhere"
     assert len(made) == 2
     assert mine.exists()
     assert (target / "secateur" / "_internal" / "file of 1").exists()

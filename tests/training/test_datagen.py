@@ -137,8 +137,8 @@ def test_a_custom_evaluation_makes_no_training_data(tmp_path: Path, run_python: 
     file.write_text("def evaluate(position):\n    return 0\n", encoding="utf-8")
     said = run_python(PLAYER, str(tmp_path / "games"), **{VARIABLE: str(file)})
     assert said.splitlines() == [
-        "training data are made with Secateur's own evaluation or a network, not with level.py:evaluate: "
-        "leave out --evaluation and SECATEUR_EVALUATION"
+        "training data require Secateur's own evaluation or a network, not level.py:evaluate: "
+        "remove --evaluation and unset SECATEUR_EVALUATION"
     ] * 2 + ["2"]
     assert not (tmp_path / "games").exists()
 
