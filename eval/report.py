@@ -12,7 +12,7 @@ import numpy.typing as npt
 from engine.board.convert import from_board
 from eval.custom import CHOICE, custom_score
 from eval.kernels.classical import ENDGAME, FULL_PHASE, MIDDLEGAME, PHASE, PRICES, SCALE, SUMMARY, evaluation_terms
-from eval.kernels.endings import CLASSICAL_COUNTS, DRAWN, NETWORK_COUNTS, whose_word_counts
+from eval.kernels.endings import USE_CLASSICAL, USE_DRAW, USE_NETWORK, chosen_evaluation
 from eval.kernels.inference import EVALUATION_LIMIT
 from eval.kernels.workspace import new_workspace
 from eval.network.evaluator import NetworkEvaluator
@@ -22,8 +22,8 @@ from eval.weights import COUNT, DANGER, GROUPS, ROWS, WEIGHTS
 
 #: The reasons why the evaluation is not the network's value.
 _WHY_NOT_THE_NETWORK: Final = {
-    CLASSICAL_COUNTS: "from the classical evaluation, because a king is bare",
-    DRAWN: "the side that the network favours cannot win",
+    USE_CLASSICAL: "from the classical evaluation, because a king is bare",
+    USE_DRAW: "the side that the network favours cannot win",
 }
 
 
@@ -94,11 +94,11 @@ def evaluation_report(board: chess.Board, network: Network | None = None) -> str
         lines.append(_total("Classical evaluation", found.score, board))
         lines.append(f"Network {network.describe()}")
         value = NetworkEvaluator(network).score(board)
-        word = int(whose_word_counts(from_board(board), value))
-        if word != NETWORK_COUNTS:
+        choice = int(chosen_evaluation(from_board(board), value))
+        if choice != USE_NETWORK:
             lines.append(_total("Network evaluation", value, board))
-            value = found.score if word == CLASSICAL_COUNTS else 0
-            note = f": {_WHY_NOT_THE_NETWORK[word]}{note}"
+            value = found.score if choice == USE_CLASSICAL else 0
+            note = f": {_WHY_NOT_THE_NETWORK[choice]}{note}"
         lines.append(_total("Evaluation", value, board) + note)
     return "\n".join(lines)
 

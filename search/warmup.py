@@ -15,7 +15,7 @@ from engine.board.perft import PERFT_FRAME, perft_kernel
 from engine.compiler import compiling
 from engine.memory import allocate
 from eval.kernels.classical import SUMMARY, evaluation_terms
-from eval.kernels.endings import whose_word_counts
+from eval.kernels.endings import chosen_evaluation
 from eval.kernels.inference import LINE_FRAME, evaluate_line
 from eval.kernels.workspace import new_workspace
 from eval.network.layout import accumulator_stack, new_network
@@ -53,7 +53,7 @@ def _load_network() -> None:
 
 
 def _load_endings() -> None:
-    whose_word_counts(from_board(chess.Board()), 0)
+    chosen_evaluation(from_board(chess.Board()), 0)
 
 
 def _load_perft() -> None:
@@ -76,7 +76,7 @@ EVERYTHING: Final = (
     *PLAYING,
     ("evaluation", evaluation_terms, _load_evaluation),
     ("network", evaluate_line, _load_network),
-    ("endings", whose_word_counts, _load_endings),
+    ("endings", chosen_evaluation, _load_endings),
     PERFT[1],
 )
 

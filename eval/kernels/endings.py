@@ -16,29 +16,29 @@ from eval.terms.endgames import scale_of
 
 #: The evaluation is the network's value, the classical evaluation (because a side has only its king), or 0 (because
 #: the side that is ahead according to the network cannot win).
-NETWORK_COUNTS: Final = 0
-CLASSICAL_COUNTS: Final = 1
-DRAWN: Final = 2
+USE_NETWORK: Final = 0
+USE_CLASSICAL: Final = 1
+USE_DRAW: Final = 2
 
 
 @inlined
-def whose_word(position, value):
-    """Returns NETWORK_COUNTS, CLASSICAL_COUNTS or DRAWN, as int64.
+def choose_evaluation(position, value):
+    """Returns USE_NETWORK, USE_CLASSICAL or USE_DRAW, as int64.
 
     `value` is the network's, from the side to move's view. Every evaluation with a network calls this function. It
     costs three bitboard tests if neither king is bare and the side that is ahead has a rook or a queen.
     """
     if without_lsb(position.colors[WHITE]) == U0 or without_lsb(position.colors[BLACK]) == U0:
-        return CLASSICAL_COUNTS
+        return USE_CLASSICAL
     ahead = position.turn if value > 0 else position.turn ^ 1
     # With a rook or a queen, the scale is never 0.
     heavy = (position.pieces[ROOK] | position.pieces[QUEEN]) & position.colors[ahead]
     if heavy == U0 and scale_of(position, ahead) == 0:
-        return DRAWN
-    return NETWORK_COUNTS
+        return USE_DRAW
+    return USE_NETWORK
 
 
 @kernel
-def whose_word_counts(position, value):
-    """Returns `whose_word(position, value)`; this is its entry point from Python."""
-    return whose_word(position, value)
+def chosen_evaluation(position, value):
+    """Returns `choose_evaluation(position, value)`; this is its entry point from Python."""
+    return choose_evaluation(position, value)

@@ -11,7 +11,7 @@ from engine.compiler.jit import inlined, subkernel
 from eval.custom import CUSTOM, custom_evaluation
 from eval.kernels.accumulator import forget_accumulators
 from eval.kernels.classical import evaluate as evaluate_classical
-from eval.kernels.endings import DRAWN, NETWORK_COUNTS, whose_word
+from eval.kernels.endings import USE_DRAW, USE_NETWORK, choose_evaluation
 from eval.kernels.inference import evaluate_with_network
 from eval.terms.pawns import prefetch_pawns
 from search.kernels.correction import prefetch_corrections
@@ -101,10 +101,10 @@ def evaluate(worker, ply):
     position = worker.stack[ply].position
     if worker.network.hidden != 0:
         value = evaluate_with_network(worker.network, worker.accumulators, worker.stack, ply)
-        word = whose_word(position, value)
-        if word == NETWORK_COUNTS:
+        choice = choose_evaluation(position, value)
+        if choice == USE_NETWORK:
             return value
-        if word == DRAWN:
+        if choice == USE_DRAW:
             return np.int64(0)
     return evaluate_classical(position, worker.workspace)
 

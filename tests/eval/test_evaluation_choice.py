@@ -1,4 +1,4 @@
-"""Where a network evaluates: its word counts, but for bare kings and leads that cannot be won."""
+"""Where a network evaluates: everywhere but with bare kings and with leads that cannot be won."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from engine.board.convert import from_board
 from engine.compiler.jit import kernel
-from eval.kernels.endings import CLASSICAL_COUNTS, DRAWN, NETWORK_COUNTS, whose_word_counts
+from eval.kernels.endings import USE_CLASSICAL, USE_DRAW, USE_NETWORK, chosen_evaluation
 from eval.network.evaluator import NetworkEvaluator
 from eval.report import Evaluator, evaluation_report
 from eval.terms.endgames import scale_of
@@ -28,8 +28,8 @@ def scale(position, strong):  # type: ignore[no-untyped-def]
     return scale_of(position, strong)
 
 
-def word(board: chess.Board, value: int) -> int:
-    return int(whose_word_counts(from_board(board), value))
+def choice(board: chess.Board, value: int) -> int:
+    return int(chosen_evaluation(from_board(board), value))
 
 
 def ending(rng: random.Random) -> chess.Board:
@@ -56,16 +56,16 @@ def test_the_word_is_the_network_s_unless_a_king_is_bare_or_the_leader_cannot_wi
     rng = random.Random(1)
     boards = [ending(rng) for _ in range(3000)]
     boards += [scattered_position(rng, rng.choice((1, 2, 3, 6))) for _ in range(3000)] + played(2, 5)
-    seen = dict.fromkeys((NETWORK_COUNTS, CLASSICAL_COUNTS, DRAWN), 0)
+    seen = dict.fromkeys((USE_NETWORK, USE_CLASSICAL, USE_DRAW), 0)
     for board in boards:
         position = from_board(board)
         for value in (-1, 1):
             leader = board.turn if value > 0 else not board.turn
             if 1 in (len(board.piece_map(mask=side)) for side in board.occupied_co):
-                expected = CLASSICAL_COUNTS
+                expected = USE_CLASSICAL
             else:
-                expected = DRAWN if int(scale(position, np.int64(leader))) == 0 else NETWORK_COUNTS
-            assert word(board, value) == expected, board.fen()
+                expected = USE_DRAW if int(scale(position, np.int64(leader))) == 0 else USE_NETWORK
+            assert choice(board, value) == expected, board.fen()
             seen[expected] += 1
     assert min(seen.values()) > 500
 
