@@ -9,7 +9,7 @@ Read the modules in this order; each is short and says what it adds to the one b
 5. Values other than numbers: `lattices`, `finite_lattice`, `lattice_text` (lattices by name), `lattice_search`.
 6. Explicit trees: `trees`, `tree_text`, `generate`, `orders`; the fewest leaves in a proof: `counting`.
 7. Games: `tictactoe`, `connect_four`, `plain_chess`; `chess_game` and `exchange` define what the kernels search.
-8. Watching a search: `watch`, `events`, `recorder`; `algorithms` runs an algorithm on a tree, `run_text` formats the run.
+8. Watching a search: `watch`, `events`, `recorder`; `algorithms` runs an algorithm on a tree; `run_text` formats it.
 
 `bench.commands.claims` counts the nodes that each technique saves.
 """

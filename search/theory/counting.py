@@ -32,7 +32,10 @@ def effective_branching(leaves: float, depth: int) -> float:
 
 
 def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[list[float], list[float]]:
-    """Returns for each node the fewest leaves that prove it >= `value`, and those that prove it <= `value`, or infinity."""
+    """Returns two lists: the fewest leaves that prove each node to be worth at least, and at most, `value`.
+
+    An entry is infinite if its claim is false. `leaf_values` is the result of `Tree.integers`.
+    """
     at_least, at_most = [_IMPOSSIBLE] * len(tree), [_IMPOSSIBLE] * len(tree)
     for node in tree.postorder:
         leaf = leaf_values[node]

@@ -66,7 +66,7 @@ def random_tree(
     """Returns a random tree with 1 to `branching` children per inner node, and MAX to move at the root.
 
     A node between the root and `depth` becomes a leaf with probability `stop`. The tree grows ply by ply to at most
-    `most_nodes` nodes. `leaf` generates the leaves' texts. Raises `TreeError` unless 0 <= `depth` <= MAX_DEPTH and 1 <= `branching`.
+    `most_nodes` nodes. `leaf` generates a leaf's text. Raises `TreeError` if `depth` or `branching` is out of range.
     """
     if not 0 <= depth <= MAX_DEPTH or branching < 1:
         raise TreeError(f"depth must be 0 to {MAX_DEPTH} (got {depth}), and branching at least 1 (got {branching})")

@@ -18,7 +18,7 @@ class Limited(Generic[Position]):
 
 
 class DepthLimited(Generic[Position, Move]):
-    """A game in which play stops after a number of plies, where the guess becomes the value.
+    """A game that stops after a number of plies; a position where it stops is worth the guess for that position.
 
     It lets minimax and the pruning searches without a table work on games of any length.
     """
@@ -27,7 +27,7 @@ class DepthLimited(Generic[Position, Move]):
         self._game = game
 
     def moves(self, limited: Limited[Position]) -> Iterable[Move]:
-        """Returns the game's moves, or none at the horizon."""
+        """Returns the game's moves, or none if no more plies may be played."""
         return self._game.moves(limited.position) if limited.depth > 0 else ()
 
     def apply(self, limited: Limited[Position], move: Move) -> Limited[Position]:
@@ -44,7 +44,7 @@ class DepthLimited(Generic[Position, Move]):
 class Counted(Generic[Position, Move]):
     """A game that counts the positions that a search reaches (`nodes`) and values (`leaves`).
 
-    A guess at the horizon counts as a leaf. `key` and `guess` require a `SearchGame`.
+    A call of `guess` counts as a leaf. `key` and `guess` require a `SearchGame`.
     """
 
     def __init__(self, game: Game[Position, Move]) -> None:
@@ -55,7 +55,7 @@ class Counted(Generic[Position, Move]):
         self.moves: Callable[[Position], Iterable[Move]] = game.moves
 
     def apply(self, position: Position, move: Move) -> Position:
-        """Makes the move in the game and counts a node."""
+        """Returns the position after the move and counts a node."""
         self.nodes += 1
         return cast("Position", self._game.apply(position, move))
 

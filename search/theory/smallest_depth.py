@@ -42,7 +42,7 @@ def smallest_depth_stopping(node: Nested, so_far: int = INFINITE, depth: int = 0
     return smallest
 
 
-# Step 3. Stop a running maximum. Forget depths: a caller needs the maximum of some numbers only if it is below a ceiling.
+# Step 3. Stop a running maximum. Forget depths: a caller needs the maximum of numbers only if it is below a ceiling.
 # A running maximum never falls, so the remaining numbers can be skipped as soon as it reaches the ceiling.
 def maximum_below(numbers: Sequence[int], ceiling: int) -> int:
     """Returns the largest number if all are below `ceiling`, otherwise the first number that is at least `ceiling`."""

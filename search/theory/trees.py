@@ -95,7 +95,7 @@ class Tree:
         return self.label[node] or f"#{node}"
 
     def values(self, parse: Callable[[str], Value]) -> list[Value | None]:
-        """Returns each leaf's value (read by `parse`), None for inner nodes. Raises `TreeError` if a leaf is invalid."""
+        """Returns the leaves' parsed values, and None at inner nodes. Raises `TreeError` at the first invalid leaf."""
         values: list[Value | None] = []
         for text, place in zip(self.leaf, self.places, strict=True):
             try:
@@ -105,7 +105,7 @@ class Tree:
         return values
 
     def integers(self) -> list[int | None]:
-        """Returns each leaf's integer, and None for inner nodes. Raises `TreeError` if a leaf is not an integer."""
+        """Returns the leaves' integers, and None at inner nodes. Raises `TreeError` if a leaf is not an integer."""
         return self.values(integer)
 
     def uniform(self) -> tuple[int, int] | None:

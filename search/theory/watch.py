@@ -31,12 +31,12 @@ class Watcher(Generic[Position, Value]):
     ) -> None:
         """Handles the end of the search of `child`.
 
-        `best` is the value of `position` that is now certain, or None if there is none. `alpha` and `beta` are the window
-        at `position` for the remaining children.
+        `best` is the value of `position` that is now certain, or None if none is. `alpha` and `beta` are the window at
+        `position` for the remaining children.
         """
 
     def cut(self, position: Position, reason: str = "", ancestor: Position | None = None) -> None:
-        """Handles a cut of the remaining children. If `reason` is "", the watcher must find the reason and `ancestor`."""
+        """Handles a cut of the remaining children. If `reason` is "", the watcher finds the reason and `ancestor`."""
 
     def table(self, position: Position, reason: str, value: Value) -> None:
         """Handles the use of a table entry with this value; `reason` is a key of `search.theory.events.REASONS`."""
