@@ -174,7 +174,7 @@ _RULES: Final = (
     (
         fold,
         "strong rule by definition",
-        "Compares the root's values for the node's value so far and for the top or bottom. Needs distributivity.",
+        "Compares the root's value for the node's value so far with that for the top or bottom. Needs distributivity.",
     ),
 )
 
@@ -192,7 +192,7 @@ class Statistics:
     #: The number of visits, and of those that ended with a leaf's value or a guess; repeated visits count each time.
     visited: int
     evaluated: int
-    #: Nodes that were never visited.
+    #: The number of nodes that were never visited.
     pruned: int
     cuts: int
     table_hits: int

@@ -33,7 +33,7 @@ def fail_hard(
         is_leaf = False
         child = game.apply(position, move)
         certain = max(certain, -fail_hard(game, child, -beta, -certain, watch))
-        # A clamped value that is not above alpha says only that no move so far beats alpha, so none is reported.
+        # A clamped value that is not above alpha says only that no move so far beats alpha, so no value is reported.
         watch.back(position, child, certain if certain > alpha else None, certain, beta)
         if certain >= beta:
             watch.cut(position)

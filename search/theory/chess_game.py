@@ -1,4 +1,4 @@
-"""The game that the kernels search, on python-chess and without pruning, for the algorithms of this package.
+"""The game that the kernels search, played with python-chess and without pruning, for this package's algorithms.
 
 The tree is that of `search.kernels.alphabeta` with every selective technique switched off (`search.tunables.plain`):
 all moves to a fixed depth, then the quiescence search of `search.kernels.quiescence`. Two properties of quiescence
@@ -74,7 +74,7 @@ class ChessGame:
     """The game described in the module's docstring."""
 
     def moves(self, position: ChessNode) -> Iterator[chess.Move]:
-        """Yields all legal moves if depth remains or in check, otherwise standing pat and the moves of quiescence."""
+        """Yields all legal moves before quiescence or in check, otherwise standing pat and the moves of quiescence."""
         if self._is_over(position):
             return
         board = position.board

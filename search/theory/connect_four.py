@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-#: The stones of the side to move and of the other side, as bits: per column, its squares from the bottom and a spare 0.
+#: The stones of the side to move and of the other side, as bits. A column has a bit for each
+#: square, from the bottom up, and above these a spare bit that is always 0.
 Position: TypeAlias = tuple[int, int]
 
 #: The empty board.

@@ -13,7 +13,7 @@ from typing import Final
 
 from search.theory.trees import Tree, minimax_values
 
-#: The number of leaves that prove a false claim.
+#: The number of leaves that prove a false claim: no number is enough.
 _IMPOSSIBLE: Final = math.inf
 
 

@@ -56,10 +56,10 @@ REASONS: Final[dict[str, str]] = {
     "at the nodes above.",
     "beta-meet": "MAX can get {value} at {node}, which is at least {beta}, the meet of what MIN can already hold MAX "
     "to at the nodes above.",
-    "alpha-strong": "{node} is worth at most {value}. The meet of this and MIN's values at the nodes above is {beta}, "
-    "which is at most {alpha}, the join of MAX's values there. The root's value cannot change.",
-    "beta-strong": "{node} is worth at least {value}. The join of this and MAX's values at the nodes above is {alpha}, "
-    "which is at least {beta}, the meet of MIN's values there. The root's value cannot change.",
+    "alpha-strong": "{node} is worth at most {value}. The meet of this value and MIN's values at the nodes above is "
+    "{beta}, which is at most {alpha}, the join of MAX's values there. The root's value cannot change.",
+    "beta-strong": "{node} is worth at least {value}. The join of this value and MAX's values at the nodes above is "
+    "{alpha}, which is at least {beta}, the meet of MIN's values there. The root's value cannot change.",
     # Answers of the transposition table.
     "table-exact": "According to the table, {node} is worth {value}.",
     "table-lower": "According to the table, {node} is worth at least {value}, which is enough for the window {alpha} "

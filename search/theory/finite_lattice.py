@@ -35,7 +35,7 @@ class FiniteLattice(Lattice[str]):
             if low == high:
                 raise LatticeError(f"{low} < {low}: an element cannot be below itself")
             above[low].add(high)
-        for middle in elements:  # Warshall's transitive closure
+        for middle in elements:  # Warshall's algorithm
             for name in elements:
                 if middle in above[name]:
                     above[name] |= above[middle]
@@ -71,7 +71,7 @@ class FiniteLattice(Lattice[str]):
         return violating_triple(self, self.elements)
 
     def _nearest(self, a: str, b: str, beyond: Mapping[str, set[str]], side: str) -> str:
-        """Returns the nearest bound of `a` and `b` on `side` (upper or lower). Raises `LatticeError` if there is none."""
+        """Returns the least upper or greatest lower bound of `a` and `b`. Raises `LatticeError` if there is none."""
         bounds = beyond[a] & beyond[b]
         for bound in bounds:
             if beyond[bound] == bounds:

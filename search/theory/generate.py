@@ -41,12 +41,12 @@ def uniform_tree(
     texts = [str(number) for number in numbers] if leaf is None else [leaf(generator) for _ in numbers]
 
     def expand(node: tuple[int, int]) -> Expansion[tuple[int, int]]:
-        """Expands a node, given as its ply and its index in that ply if siblings are not reversed."""
+        """Expands a node, given as its ply and its index in the ply before any siblings are reversed."""
         ply, place = node
         if ply == depth:
             return "", NOWHERE, texts[place]
         below = [(ply + 1, place * branching + child) for child in range(branching)]
-        # The numbers rise from left to right, so MIN's best ones come first and MAX's best ones last.
+        # The numbers rise from left to right, so the best moves for MIN come first and the best for MAX last.
         first_is_best = ply % 2 == 1
         if arrangement != "random" and first_is_best != (arrangement == "best"):
             below.reverse()
@@ -100,8 +100,8 @@ def game_tree(
 ) -> Tree:
     """Returns the tree of all lines of play of at most `depth` plies from `position`, where MAX is to move.
 
-    A leaf contains the game's value if the game is over there, otherwise the game's guess. `name(position, move)` is
-    the node's label. Raises `TreeError` if the tree has more than `most_nodes` nodes or MAX_DEPTH plies.
+    A leaf contains the game's value if the game is over, otherwise its guess. `name(position, move)` is the label of
+    the node after the move. Raises `TreeError` if the tree has more than `most_nodes` nodes or MAX_DEPTH plies.
     """
 
     def expand(node: tuple[Position, int, str]) -> Expansion[tuple[Position, int, str]]:

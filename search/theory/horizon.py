@@ -1,4 +1,4 @@
-"""Wrappers for games: one cuts a game off at a depth, the other counts the nodes of a search."""
+"""Wrappers for games: one stops a game at a depth, the other counts the nodes of a search."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Limited(Generic[Position]):
 
 
 class DepthLimited(Generic[Position, Move]):
-    """A game that stops after a number of plies; a position where it stops is worth the guess for that position.
+    """A game that stops after a given number of plies; a position where it stops early is worth the guess for it.
 
-    It lets minimax and the pruning searches without a table work on games of any length.
+    This lets minimax and the pruning searches without a table work on games of any length.
     """
 
     def __init__(self, game: SearchGame[Position, Move]) -> None:
@@ -42,7 +42,7 @@ class DepthLimited(Generic[Position, Move]):
 
 
 class Counted(Generic[Position, Move]):
-    """A game that counts the positions that a search reaches (`nodes`) and values (`leaves`).
+    """A game that counts the positions that a search reaches (`nodes`) and evaluates (`leaves`).
 
     A call of `guess` counts as a leaf. `key` and `guess` require a `SearchGame`.
     """

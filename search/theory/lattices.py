@@ -91,7 +91,7 @@ class Chain(Lattice[int]):
         return max(a, b)
 
     def parse(self, text: str) -> int:
-        """Returns the integer in `text`. `-inf` and `+inf` are valid if the chain has no limit on that side."""
+        """Reads an integer, `-inf` (if the chain has no lower limit) or `+inf` (if the chain has no upper limit)."""
         if self.top == INFINITE and text in ("inf", "+inf", "∞", "+∞"):
             return INFINITE
         if self.bottom == -INFINITE and text in ("-inf", "-∞"):
@@ -172,7 +172,7 @@ class Product(Lattice[tuple[Any, ...]]):
         return tuple(factor.join(x, y) for factor, x, y in zip(self.factors, a, b, strict=True))
 
     def parse(self, text: str) -> tuple[Any, ...]:
-        """Returns the tuple in `text`: an element of each factor, with commas between them, in parentheses."""
+        """Reads a tuple like `(1,{a})`, which contains an element of each factor."""
         parts = _split(text[1:-1]) if text.startswith("(") and text.endswith(")") else []
         if len(parts) != len(self.factors):
             raise LatticeError(
@@ -186,7 +186,7 @@ class Product(Lattice[tuple[Any, ...]]):
         return "(" + ",".join(factor.format(part) for factor, part in zip(self.factors, element, strict=True)) + ")"
 
     def violation(self) -> tuple[Any, Any, Any] | None:
-        """Returns the violation in the first factor that has one, with bottoms at the other places, or None."""
+        """Returns the violation in the first factor that has one, with the bottom in every other factor, or None."""
         for place, factor in enumerate(self.factors):
             triple = factor.violation()
             if triple is not None:
@@ -198,7 +198,7 @@ class Product(Lattice[tuple[Any, ...]]):
 
 
 class Intervals(Product):
-    """Intervals, for values known only to lie between two bounds; one is below another if both its bounds are.
+    """Intervals, for values known only to lie between two bounds. Lower and upper bounds are compared separately.
 
     The maximum of two such values is at least the larger of their lower bounds and at most the larger of their upper
     bounds. So join and meet work bound by bound, as in a product of two chains. This lattice is part of that product

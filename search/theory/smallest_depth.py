@@ -138,7 +138,7 @@ def min_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int
 # same as MAX, with signs changed and the two bounds swapped. `search.theory.alphabeta.alpha_beta` is this function for
 # any game, with a watcher.
 def value_to_mover(node: Nested, sign: int = 1, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-    """Returns `max_value` of `node` if `sign` is 1, or `min_value` if it is -1; all values are for the side to move."""
+    """Returns the same as `max_value` if `sign` is 1, or `min_value` if it is -1, but for the side to move."""
     if isinstance(node, int):
         return sign * node
     best = -INFINITE

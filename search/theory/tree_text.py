@@ -3,7 +3,7 @@
 Nested list    [[3 12 8] [2 4 6] root:[14 5 2]]   commas or spaces separate items; `name:` before an item labels it;
                `MIN` before the whole list means that MIN moves at the root
 Indented       MAX d=2 a=-inf b=+inf v=3          one line per node, children indented more than their parent; `name:`
-                 MIN d=1                          before a node labels it; after its kind or value, remarks are ignored:
+                 MIN d=1                          before a node labels it; remarks after a node are ignored:
                    3 a=-inf b=+inf                remaining depth, window, value, or text in parentheses
 JSON           {"mover": "max", "tree": [[3, 12, 8], {"label": "root", "children": [{"value": 2}]}]}
 
@@ -234,7 +234,7 @@ def _read_indented(text: str) -> Tree:
 
 
 def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:
-    """Returns a node's label, its kind or value, and the place of the latter. Raises `TreeError` if one is invalid."""
+    """Returns a node's label, kind or value, and the place of this word. Raises `TreeError` if the line is invalid."""
     label, kind, where, index = "", "", (number, start + 1), start
     while index < len(line):
         place = (number, index + 1)
