@@ -20,7 +20,7 @@ INFINITE: Final = 1 << 30
 
 # Step 1. The smallest depth of a leaf: visit everything, keep the minimum.
 def smallest_depth(node: Nested, depth: int = 0) -> int:
-    """Returns the depth of the leaf nearest to the root, which has depth 0, by visiting every node."""
+    """Returns the depth of the leaf nearest to `node`, which is at `depth`, by visiting every node."""
     if isinstance(node, int):
         return depth
     smallest = INFINITE
