@@ -6,11 +6,10 @@ Read the modules in this order; each is short and says what it adds to the one b
 2. The definition: `games` (what a game is), `minimax`, `negamax`.
 3. Pruning: `alphabeta` (fail-hard and fail-soft), `pvs`, `aspiration`.
 4. What an engine adds: `horizon` (a depth and a guess), `table`, `ordering`, `enhanced`, `deepening`.
-5. Values other than numbers: `lattices`, `finite_lattice`, `lattice_text` (by name), `lattice_search`.
+5. Values other than numbers: `lattices`, `finite_lattice`, `lattice_text` (lattices by name), `lattice_search`.
 6. Explicit trees: `trees`, `tree_text`, `generate`, `orders`; the fewest leaves in a proof: `counting`.
 7. Games: `tictactoe`, `connect_four`, `plain_chess`; `chess_game` and `exchange` define what the kernels search.
-8. Watching a search: `watch`, `events`, `recorder`; `algorithms` runs any algorithm on any tree, `run_text` prints the
-   run.
+8. Watching a search: `watch`, `events`, `recorder`; `algorithms` runs an algorithm on a tree; `run_text` formats it.
 
 `bench.commands.claims` counts the nodes that each technique saves.
 """

@@ -1,4 +1,4 @@
-"""The algorithms of this package by key, and a function that runs one on a tree and records its events."""
+"""The algorithms of this package by key, and a function that runs an algorithm on a tree and records its events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from search.theory.recorder import Recorder, View
 from search.theory.table import Table
 from search.theory.trees import Children, Tree, TreeGame, shortened
 
-#: The maximum number of events in a run: a search that restarts many times can produce more than a reader needs.
+#: The maximum number of events in a run, because a search that restarts many times can produce too many to read.
 MAX_EVENTS: Final = 2_000_000
 
 
@@ -34,7 +34,7 @@ class AlgorithmError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A tree with numbers at its leaves, ready to be searched."""
+    """A tree with numbers at its leaves, and what the searches of the tree need."""
 
     game: TreeGame
     plies: int
@@ -64,9 +64,9 @@ class Algorithm:
 
     key: str
     name: str
-    #: One sentence on how it differs from the others.
+    #: A sentence or two on how this algorithm differs from the others.
     summary: str
-    #: One of these two is set: a search of numbers, or a pruning rule for lattices.
+    #: Exactly one of the next two is set: a search of numbers, or a pruning rule for lattices.
     search: Callable[[_Task], int] | None = None
     rule: Rule | None = None
     view: View = "mover"
@@ -100,7 +100,7 @@ _OF_NUMBERS: Final = (
     Algorithm(
         "alpha-beta",
         "Alpha-beta, fail-soft",
-        "Skips the same nodes as fail-hard, but returns a tighter bound if the value lies outside the window.",
+        "Skips the same nodes as fail-hard, but can return a tighter bound if the value lies outside the window.",
         lambda task: alpha_beta(task.game, 0, watch=task.watch),
     ),
     Algorithm(
@@ -118,19 +118,19 @@ _OF_NUMBERS: Final = (
     Algorithm(
         "table",
         "Alpha-beta with a transposition table",
-        "Remembers its results; equal subtrees with the same side to move count as the same position.",
+        "Stores its results; equal subtrees with the same side to move count as the same position.",
         lambda task: task.enhanced(table=True),
     ),
     Algorithm(
         "guess",
         "Alpha-beta ordered by guesses",
-        "Searches the most promising moves first: here, by the average of the leaves below them.",
+        "Searches the most promising moves first: here, those with the best average of the leaves below them.",
         lambda task: task.enhanced(ByGuess(task.game)),
     ),
     Algorithm(
         "killers",
         "Alpha-beta with killer moves",
-        "First tries the move that caused a cutoff at a sibling: here, the child with the same number.",
+        "First tries moves that caused cutoffs at the same ply: here, children with the same numbers.",
         lambda task: task.enhanced(Killers()),
     ),
     Algorithm(
@@ -142,7 +142,7 @@ _OF_NUMBERS: Final = (
     Algorithm(
         "deepening",
         "Iterative deepening",
-        "Searches to depth 1, 2, 3 and so on with a table; each search orders the moves of the next.",
+        "Searches to depth 1, 2, 3 and so on with a table; each search improves the move order of the next.",
         lambda task: task.deepened(),
     ),
     Algorithm(
@@ -169,16 +169,16 @@ _RULES: Final = (
     (
         strong,
         "strong rule",
-        "Like the weak rule, but first combines the value with the bound of its own side. Needs distributivity.",
+        "Like the weak rule, but first combines the value with the bound of the node's side. Needs distributivity.",
     ),
     (
         fold,
         "strong rule by definition",
-        "Computes the root's value along the path twice: for the node's value and its extreme. Needs distributivity.",
+        "Compares the root's value for the node's value so far with that for the top or bottom. Needs distributivity.",
     ),
 )
 
-#: The algorithms by key, in a good order to learn them.
+#: The algorithms by key, in the order in which to learn them.
 ALGORITHMS: Final[dict[str, Algorithm]] = {algorithm.key: algorithm for algorithm in _OF_NUMBERS} | {
     f"lattice-{rule.__name__}": Algorithm(f"lattice-{rule.__name__}", f"Lattice, {name}", summary, rule=rule)
     for rule, name, summary in _RULES
@@ -187,21 +187,21 @@ ALGORITHMS: Final[dict[str, Algorithm]] = {algorithm.key: algorithm for algorith
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The cost of a run, with the least possible cost and minimax's for comparison."""
+    """The cost of a run, with the least possible cost and the cost of minimax for comparison."""
 
-    #: Visits to nodes, and visits that valued a leaf; repeated visits count each time.
+    #: The number of visits, and of those that ended with a leaf's value or a guess; repeated visits count each time.
     visited: int
     evaluated: int
-    #: Nodes that were never visited.
+    #: The number of nodes that were never visited.
     pruned: int
     cuts: int
     table_hits: int
-    #: The nodes and leaves of the tree, which minimax visits and values.
+    #: The number of nodes and of leaves in the tree, all of which minimax visits.
     nodes: int
     leaves: int
     #: The fewest leaves for a search without a table (see `search.theory.counting`); None unless values are numbers.
     fewest_leaves: int | None
-    #: Branching factor, depth, and Knuth and Moore's bound on the leaves; None if the tree is not uniform.
+    #: Branching factor, depth, and the result of `minimal_leaves` for them; None if the tree is not uniform.
     uniform: tuple[int, int, int] | None
 
 
@@ -232,13 +232,13 @@ def run(
     force: bool = False,
     check: Callable[[], None] | None = None,
 ) -> Run:
-    """Runs the algorithm `key` on `tree`, which may have any permitted depth, and records its events.
+    """Runs the algorithm `key` on `tree` and records the events of the search.
 
-    `children` is the visiting order (see `search.theory.orders`), by default the tree's own. Without `lattice`, leaves
-    are integers. Raises `AlgorithmError` if the key is unknown or the algorithm does not support the lattice;
-    `TreeError` if a leaf is not a valid value, or the run has more than MAX_EVENTS events; and `UnsoundRuleError`,
-    unless `force` is set, if the rule may give a wrong value in this lattice. `check` is called every few events, and
-    an exception from it ends the run.
+    `children` is the visiting order (see `search.theory.orders`), by default the tree's own. Without `lattice`,
+    leaves must be integers. Raises `AlgorithmError` if the key is unknown or the algorithm does not support the
+    lattice, and `TreeError` if a leaf is invalid or the run has more than MAX_EVENTS events. Raises `UnsoundRuleError`
+    if the rule may give a wrong value in the lattice, unless `force` is set. `check` is called every few events, and an
+    exception that it raises ends the run.
     """
     algorithm = ALGORITHMS.get(key)
     if algorithm is None:

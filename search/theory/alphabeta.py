@@ -1,8 +1,8 @@
-"""Alpha-beta: computes minimax's value without visiting nodes that cannot change it.
+"""Alpha-beta: computes the minimax value without visiting nodes that cannot change it.
 
-`smallest_depth` derives it step by step. A search has a window from alpha to beta. Alpha is the value that the side
-to move is already sure of; beta is the value that the opponent can hold it to elsewhere. As soon as a move reaches
-beta, the opponent avoids the whole position, and the remaining moves need no search.
+`smallest_depth` derives alpha-beta step by step. A search has a window from alpha to beta. Alpha is the value that the
+side to move is already sure of; beta is the value to which the opponent can limit that side elsewhere. As soon as a
+move is worth at least beta, the opponent avoids the whole position, and the remaining moves need no search.
 
 The two versions differ in what they return if the value lies outside the window.
 """
@@ -22,7 +22,7 @@ def fail_hard(
     beta: int = INFINITE,
     watch: Watcher[Position, int] = UNWATCHED,
 ) -> int:
-    """Returns minimax's value of `position`, clamped to the window `alpha` < `beta`.
+    """Returns the minimax value of `position`, clamped to the range from `alpha` to `beta` (`alpha` < `beta`).
 
     This is Knuth and Moore's F2, which they proved correct ("An analysis of alpha-beta pruning", Artificial
     Intelligence 6, 1975).
@@ -33,7 +33,7 @@ def fail_hard(
         is_leaf = False
         child = game.apply(position, move)
         certain = max(certain, -fail_hard(game, child, -beta, -certain, watch))
-        # Until a move beats alpha, alpha is the only known bound on this position's value.
+        # A clamped value that is not above alpha says only that no move so far beats alpha, so no value is reported.
         watch.back(position, child, certain if certain > alpha else None, certain, beta)
         if certain >= beta:
             watch.cut(position)
@@ -53,12 +53,12 @@ def alpha_beta(
     beta: int = INFINITE,
     watch: Watcher[Position, int] = UNWATCHED,
 ) -> int:
-    """Returns the fail-soft value of `position` for the window `alpha` < `beta`.
+    """Returns the minimax value of `position` if it lies between `alpha` and `beta`, otherwise a bound (fail-soft).
 
-    Let t be minimax's value and v the returned value: v <= alpha implies t <= v, alpha < v < beta implies t == v, and
+    Let t be the minimax value and v the returned value: v <= alpha implies t <= v, alpha < v < beta implies t == v, and
     v >= beta implies t >= v. (Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6,
     1975; bounds outside the window as in Fishburn, "Another optimization of alpha-beta search", SIGART 84, 1983.)
-    It visits the same nodes as `fail_hard` but returns tighter bounds.
+    The search visits the same nodes as `fail_hard`, but the bounds can be tighter. `alpha` must be less than `beta`.
     """
     watch.enter(position, alpha, beta)
     best: int | None = None

@@ -1,7 +1,7 @@
 """Aspiration: start with a narrow window around the expected value, and widen it if the value lies outside.
 
-A narrower window cuts more. If the value lies outside, the fail-soft result says on which side, and the search runs
-again with that side wider. (Marsland, "A review of game-tree pruning", ICCA Journal 9, 1986.)
+A narrower window cuts more. If the value lies outside, the fail-soft result shows on which side, and the search runs
+again with a window that is wider on that side. (Marsland, "A review of game-tree pruning", ICCA Journal 9, 1986.)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from search.theory.games import INFINITE, Position
 from search.theory.watch import UNWATCHED, Watcher
 
-#: The factor by which the failed side of the window grows at each failure.
+#: The factor by which each failure multiplies the distance from the expected value to the bound that failed.
 WIDENING: Final = 4
 
 
@@ -25,7 +25,7 @@ def aspirate(
 ) -> int:
     """Returns the value that `search(alpha, beta)`, a search with `alpha_beta`'s contract, finds with the full window.
 
-    The first window is `expected` - `width` to `expected` + `width`. `position` is only passed to the watcher. Raises
+    The first window is `expected` - `width` to `expected` + `width`. `position` is only passed to `watch`. Raises
     ValueError if `width` is below 1.
     """
     if width < 1:

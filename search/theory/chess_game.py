@@ -1,4 +1,4 @@
-"""The game that the kernels search, on python-chess and without pruning, for the algorithms of this package.
+"""The game that the kernels search, played with python-chess and without pruning, for this package's algorithms.
 
 The tree is that of `search.kernels.alphabeta` with every selective technique switched off (`search.tunables.plain`):
 all moves to a fixed depth, then the quiescence search of `search.kernels.quiescence`. Two properties of quiescence
@@ -32,10 +32,10 @@ _EVALUATOR: Final = Evaluator()
 
 @dataclass(frozen=True)
 class ChessNode:
-    """A position in the tree: `depth` plies remain to be searched in full, then `checks` plies of quiet checks.
+    """A position in the tree: `depth` plies remain of full search, then `checks` plies of quiescence with quiet checks.
 
-    `ply` counts from the root. `earlier` is the previous node, None at the root. `before_root` contains the keys of the
-    positions that led to the root, in order. `stood` is True after standing pat, which leaves the board unchanged.
+    `ply` counts from the root. `earlier` is the previous node, or None at the root. `before_root` contains the keys of
+    the positions before the root, in order. `stood` is True after standing pat, which leaves the board unchanged.
     """
 
     board: chess.Board
@@ -61,7 +61,7 @@ class ChessNode:
 
 
 def root_node(board: chess.Board, depth: int) -> ChessNode:
-    """Returns the root of a search to `depth` plies (at least 1); `board` includes the moves that led to it."""
+    """Returns the root of a search to `depth` plies (at least 1); `board.move_stack` contains the moves before it."""
     replay = board.root()
     keys = []
     for move in board.move_stack:
@@ -74,7 +74,7 @@ class ChessGame:
     """The game described in the module's docstring."""
 
     def moves(self, position: ChessNode) -> Iterator[chess.Move]:
-        """Yields all legal moves above the horizon or in check, otherwise standing pat and quiescence's moves."""
+        """Yields all legal moves before quiescence or in check, otherwise standing pat and the moves of quiescence."""
         if self._is_over(position):
             return
         board = position.board
@@ -107,7 +107,7 @@ class ChessGame:
         )
 
     def value(self, position: ChessNode) -> int:
-        """Returns the value of a finished game: an evaluation, a draw, or a mate counted from the root."""
+        """Returns the value of a position without moves: an evaluation, a draw, or a mate counted from the root."""
         board = position.board
         if position.stood:
             return -stand_pat(board)
@@ -149,7 +149,7 @@ def is_noisy(board: chess.Board, move: chess.Move) -> bool:
 
 
 def ordered(board: chess.Board, moves: Iterator[chess.Move]) -> list[chess.Move]:
-    """Returns the moves by most valuable victim, then least valuable attacker; only the cost of a search changes."""
+    """Returns the moves sorted by most valuable victim, then least valuable attacker; the order changes no value."""
 
     def rank(move: chess.Move) -> int:
         victim = worth(move.promotion) + worth(board.piece_type_at(move.to_square))

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-#: The stones of the side to move and of the other side. A column has a bit per square, bottom first, plus one bit.
+#: The stones of the side to move and of the other side, as bits. A column has a bit for each
+#: square, from the bottom up, and above these a spare bit that is always 0.
 Position: TypeAlias = tuple[int, int]
 
 #: The empty board.
 START: Final[Position] = (0, 0)
 
-#: More than any guess. A win is worth this minus the number of stones on the board, so a faster win is better.
+#: Greater than any guess. A win is worth WIN minus the number of stones on the board, so a faster win is better.
 WIN: Final = 100_000
 
-#: The value of an open line, indexed by its number of stones.
+#: The value of a line that only one side can still complete, indexed by the number of that side's stones on it.
 _OPEN_LINE: Final = (0, 1, 4, 16, 64, 256, 1024)
 
 
 class ConnectFour:
-    """Connect Four as a `SearchGame`; a move is a column number."""
+    """Connect Four as a `SearchGame`; a move is the number of a column, from 0 at the left."""
 
     def __init__(self, columns: int = 7, rows: int = 6, length: int = 4) -> None:
         if not (1 <= columns <= 16 and 1 <= rows <= 16 and 2 <= length < len(_OPEN_LINE)):
@@ -48,7 +49,7 @@ class ConnectFour:
         return theirs, mine | (stones + self._bottom[move]) & ~stones
 
     def value(self, position: Position) -> int:
-        """Returns a loss if the other side has a line (a later one is better), otherwise 0 for a draw."""
+        """Returns the value of a loss if the other side has a line (later losses are better), or 0 for a draw."""
         mine, theirs = position
         return (mine | theirs).bit_count() - WIN if self.has_line(theirs) else 0
 
@@ -57,7 +58,7 @@ class ConnectFour:
         return position
 
     def guess(self, position: Position) -> int:
-        """Returns a score for the lines that only one side can still complete; lines with more stones count more."""
+        """Returns the value of the lines that only the side to move can complete, minus those of the other side."""
         mine, theirs = position
         score = 0
         for line in self._lines:
@@ -69,7 +70,7 @@ class ConnectFour:
         return score
 
     def has_line(self, stones: int) -> bool:
-        """Returns whether some of these stones form a line."""
+        """Returns whether some of `stones`, the stones of one side, form a line."""
         for step in self._steps:
             run = stones
             for _ in range(self.length - 1):
@@ -79,7 +80,7 @@ class ConnectFour:
         return False
 
     def draw(self, position: Position) -> str:
-        """Returns the board as text, top row first; X moved first."""
+        """Returns the board as text, top row first; X moved first, and empty squares are dots."""
         mine, theirs = position
         crosses, noughts = (mine, theirs) if mine.bit_count() == theirs.bit_count() else (theirs, mine)
         rows = []

@@ -1,8 +1,8 @@
 """The fewest leaves in a proof: Knuth and Moore's formula for uniform trees, and the smallest proof for any tree.
 
 A proof that a tree is worth v shows two things: MAX has a strategy that gets at least v (one move at each MAX node, an
-answer to each move at a MIN node), and MIN has a strategy that holds MAX to v. A search must value the leaves of both.
-The two strategies share exactly one leaf, which is reached if both sides follow theirs, so it counts once.
+answer to each move at a MIN node), and MIN has a strategy that limits MAX to v. A search must visit all leaves that
+these strategies can reach. Exactly one leaf belongs to both, the result if both sides follow them; it counts once.
 """
 
 from __future__ import annotations
@@ -13,26 +13,29 @@ from typing import Final
 
 from search.theory.trees import Tree, minimax_values
 
-#: The cost of proving a false claim.
+#: The number of leaves that prove a false claim: no number is enough.
 _IMPOSSIBLE: Final = math.inf
 
 
 def minimal_leaves(branching: int, depth: int) -> int:
-    """Returns alpha-beta's leaf count in a uniform tree with the best move first: b^ceil(d/2) + b^floor(d/2) - 1.
+    """Returns the number of leaves that alpha-beta visits in a uniform tree if the best move always comes first.
 
-    This is about twice the square root of b^d; no correct algorithm needs fewer leaves. (Slagle and Dixon, 1969; Knuth
-    and Moore, 1975.)
+    The number is b^ceil(d/2) + b^floor(d/2) - 1, about twice the square root of b^d. No correct algorithm needs fewer
+    leaves. (Slagle and Dixon, 1969; Knuth and Moore, 1975.)
     """
     return int(branching ** ((depth + 1) // 2) + branching ** (depth // 2) - 1)
 
 
 def effective_branching(leaves: float, depth: int) -> float:
-    """Returns the branching factor of a uniform tree with this depth and number of leaves."""
+    """Returns the branching factor of a uniform tree with this depth and number of leaves, or `leaves` at depth 0."""
     return float(leaves ** (1 / depth)) if depth else float(leaves)
 
 
 def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[list[float], list[float]]:
-    """Returns how many leaves prove each node's value to be at least, and at most, `value`; infinity if it is not."""
+    """Returns two lists: the fewest leaves that prove each node to be worth at least, and at most, `value`.
+
+    An entry is infinite if its claim is false. `leaf_values` is the result of `Tree.integers`.
+    """
     at_least, at_most = [_IMPOSSIBLE] * len(tree), [_IMPOSSIBLE] * len(tree)
     for node in tree.postorder:
         leaf = leaf_values[node]
@@ -52,7 +55,7 @@ def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[l
 def fewest_leaves(tree: Tree) -> int:
     """Returns the number of leaves in the smallest proof of the root's value, over all visiting orders.
 
-    Every search values at least that many leaves, unless a table tells it that subtrees are equal. Alpha-beta reaches
+    Every search visits at least that many leaves, unless a table shows it that subtrees are equal. Alpha-beta reaches
     this minimum with the order `best` of `search.theory.orders`. On uniform trees it equals `minimal_leaves`, whatever
     the leaves' values. Raises `TreeError` if a leaf is not an integer.
     """

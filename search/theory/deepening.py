@@ -25,8 +25,8 @@ def deepen(
 ) -> Iterator[int]:
     """Yields the value that `enhanced` finds for `position` at each depth from 1 to `depth`.
 
-    If `width` is given, searches from the third on use an aspiration window around the value of two depths earlier:
-    guesses tend to favour the side to move at the horizon, which is the same side at both depths.
+    With `width`, searches from depth 3 on use an aspiration window from `width` below to `width` above the value found
+    two plies shallower: guesses tend to favour the side to move at the horizon, the same side at both depths.
     """
     found: list[int] = []
     for now in range(1, depth + 1):

@@ -1,4 +1,4 @@
-"""Alpha-beta to a depth with an engine's additions: a transposition table and move ordering."""
+"""Depth-limited alpha-beta with two additions that engines use: a transposition table and move ordering."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Memory(Generic[Position, Move]):
 
     #: The transposition table, or None to search without one.
     table: Table[Move] | None = None
-    #: The first ordering decides, the second breaks its ties, and so on; an empty sequence keeps the game's order.
+    #: The orderings of moves: each breaks the ties of the one before. An empty sequence keeps the game's order.
     orderings: Sequence[Ordering[Position, Move]] = ()
 
 
@@ -32,10 +32,11 @@ def enhanced(
     watch: Watcher[Position, int] = UNWATCHED,
     ply: int = 0,
 ) -> int:
-    """Returns the fail-soft value of `position`, searched to `depth` plies.
+    """Returns the minimax value of `position`, searched to `depth` plies, or a bound on it; updates `memory`.
 
-    `alpha_beta`'s contract applies to minimax's value over `DepthLimited` with this depth, whatever `memory` contains,
-    as long as all of it comes from searches of the same game. `ply` counts from the root.
+    The contract is that of `alpha_beta`, for the minimax value in the game that `DepthLimited` limits to `depth` plies.
+    It is met whatever `memory` contains, provided that all its contents come from searches of the same game. `ply` is
+    the distance of `position` from the root.
     """
     watch.enter(position, alpha, beta)
     entry = memory.table.probe(game.key(position)) if memory.table is not None else None
@@ -59,7 +60,7 @@ def enhanced(
             if best is None or value > best:
                 best = value
                 floor = max(floor, best)
-                # A fail low only bounds each move and does not show which is best.
+                # After a fail low, every move has only an upper bound, which does not show the best move.
                 best_move = move if best > alpha else None
             watch.back(position, child, best, floor, beta)
             if best >= beta:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 #: The sentence for each kind of event. For `update` and `keep`, `value` is now certain at `node`, and `other` is the
-#: finished child. For `cut`, `other` is the ancestor whose value causes the cut. For `iteration`, `value` is the depth.
+#: finished child. For `cut`, `other` is the ancestor whose value causes the cut. For `iteration`, `value` is a depth.
 KINDS: Final[dict[str, str]] = {
     "enter": "Visit {node}.",
     "leaf": "{node} is worth {value}.",
@@ -45,21 +45,21 @@ REASONS: Final[dict[str, str]] = {
     "{beta}. It is not.",
     # Cuts in lattices: by the value of the parent or another single node above, or only by several together.
     "alpha-parent": "MIN can hold {node} to {value}, but one step up, at {other}, MAX is already sure of at least "
-    "that. The remaining children cannot matter.",
+    "this value. The remaining children cannot matter.",
     "beta-parent": "MAX can get {value} at {node}, but one step up, at {other}, MIN can already hold MAX to at most "
-    "that. The remaining children cannot matter.",
-    "alpha-single": "MIN can hold {node} to {value}, but further up, at {other}, MAX is already sure of at least that. "
-    "The remaining children cannot matter.",
+    "this value. The remaining children cannot matter.",
+    "alpha-single": "MIN can hold {node} to {value}, but further up, at {other}, MAX is already sure of at least this "
+    "value. The remaining children cannot matter.",
     "beta-single": "MAX can get {value} at {node}, but further up, at {other}, MIN can already hold MAX to at most "
-    "that. The remaining children cannot matter.",
+    "this value. The remaining children cannot matter.",
     "alpha-join": "MIN can hold {node} to {value}, which is at most {alpha}, the join of what MAX is already sure of "
     "at the nodes above.",
     "beta-meet": "MAX can get {value} at {node}, which is at least {beta}, the meet of what MIN can already hold MAX "
     "to at the nodes above.",
-    "alpha-strong": "{node} is down to {value}. Its meet with MIN's values at the nodes above is {beta}, which is at "
-    "most {alpha}, the join of MAX's values there. The root's value cannot change.",
-    "beta-strong": "{node} is up to {value}. Its join with MAX's values at the nodes above is {alpha}, which is at "
-    "least {beta}, the meet of MIN's values there. The root's value cannot change.",
+    "alpha-strong": "{node} is worth at most {value}. The meet of this value and MIN's values at the nodes above is "
+    "{beta}, which is at most {alpha}, the join of MAX's values there. The root's value cannot change.",
+    "beta-strong": "{node} is worth at least {value}. The join of this value and MAX's values at the nodes above is "
+    "{alpha}, which is at least {beta}, the meet of MIN's values there. The root's value cannot change.",
     # Answers of the transposition table.
     "table-exact": "According to the table, {node} is worth {value}.",
     "table-lower": "According to the table, {node} is worth at least {value}, which is enough for the window {alpha} "
@@ -72,7 +72,7 @@ REASONS: Final[dict[str, str]] = {
     "exact": "{node} is worth {value}.",
     "lower": "{node} is worth at least {value}.",
     "upper": "{node} is worth at most {value}.",
-    "sufficient": "The search of {node} ends with {value}. Skipped nodes could change this, but not the root's value.",
+    "sufficient": "The search of {node} ends with {value}. Skipped nodes could change this value, but not the root's.",
     # Searches that are repeated, or started with another window.
     "fail-low": "The value lies below the window. Search {node} again with the window {alpha} to {beta}.",
     "fail-high": "The value lies above the window. Search {node} again with the window {alpha} to {beta}.",
@@ -85,9 +85,9 @@ REASONS: Final[dict[str, str]] = {
 class Event:
     """One step of a search at a node of a tree.
 
-    `node` and `other` are node numbers of `search.theory.trees.Tree`; `other` is -1 if there is none. `alpha`, `beta`
-    and `value` are numbers or elements of a lattice, from MAX's point of view, or None. `alpha` and `beta` are the
-    window at the node after this event.
+    `kind` is a key of KINDS, and `reason` a key of REASONS or "". `node` and `other` are node numbers of a
+    `search.theory.trees.Tree`; an `other` of -1 means no node. `alpha`, `beta` and `value` are numbers or elements of a
+    lattice, from MAX's point of view, or None. `alpha` and `beta` are the window at the node after this event.
     """
 
     kind: str
@@ -100,7 +100,7 @@ class Event:
 
 
 def explain(event: Event, name: Callable[[int], str], show: Callable[[Any], str]) -> str:
-    """Returns a description of the event; `name` and `show` convert nodes and values to text."""
+    """Returns a description of the event in sentences; `name` and `show` convert nodes and values to text."""
 
     def text(value: Any) -> str:
         return "" if value is None else show(value)

@@ -21,7 +21,8 @@ MAX_ELEMENTS: Final = 64
 class FiniteLattice(Lattice[str]):
     """A lattice of `elements` with a < b for each pair (a, b) of `relations`, and all relations that these imply.
 
-    Raises `LatticeError`, which names the pair at fault, if relations contradict each other or a bound is missing.
+    Raises `LatticeError` if there are not 1 to MAX_ELEMENTS elements, if relations contradict each other, or if two
+    elements have no least upper or no greatest lower bound. The message names the elements at fault.
     """
 
     def __init__(self, elements: Sequence[str], relations: Iterable[tuple[str, str]]) -> None:
@@ -34,7 +35,7 @@ class FiniteLattice(Lattice[str]):
             if low == high:
                 raise LatticeError(f"{low} < {low}: an element cannot be below itself")
             above[low].add(high)
-        for middle in elements:  # Warshall's closure
+        for middle in elements:  # Warshall's algorithm
             for name in elements:
                 if middle in above[name]:
                     above[name] |= above[middle]
@@ -70,7 +71,7 @@ class FiniteLattice(Lattice[str]):
         return violating_triple(self, self.elements)
 
     def _nearest(self, a: str, b: str, beyond: Mapping[str, set[str]], side: str) -> str:
-        """Returns the least upper or greatest lower bound (`side` says which). Raises `LatticeError` if none exists."""
+        """Returns the least upper or greatest lower bound of `a` and `b`. Raises `LatticeError` if there is none."""
         bounds = beyond[a] & beyond[b]
         for bound in bounds:
             if beyond[bound] == bounds:
@@ -86,7 +87,7 @@ class FiniteLattice(Lattice[str]):
 
 
 def read_order(text: str) -> FiniteLattice:
-    """Returns the lattice that `text` describes (see the module's docstring). Raises `LatticeError`."""
+    """Returns the lattice that `text` describes in the module's format. Raises `LatticeError` if `text` is invalid."""
     elements: dict[str, None] = {}
     relations: list[tuple[str, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):

@@ -1,4 +1,4 @@
-"""The interface of a game: its moves, their results, and the values of positions where the game or search ends."""
+"""The interface of a game: the moves of a position, the position after a move, and the value of a final position."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ class Game(Protocol[Position, Move]):
     """
 
     def moves(self, position: Position) -> Iterable[Move]:
-        """Returns the moves to search, most promising first; there are none where the game or the search ends.
+        """Returns the moves in the order in which to search them; there are none if the game or the search ends here.
 
         The iterable may be lazy: after a cutoff, a search takes no further moves from it.
         """
         ...
 
     def apply(self, position: Position, move: Move) -> Position:
-        """Returns the position after one of the moves of `position`."""
+        """Returns the position after `move`, which must be one of the moves of `position`."""
         ...
 
     def value(self, position: Position) -> int:
-        """Returns the value, for the side to move, of a position without moves."""
+        """Returns the value of `position`, which must have no moves, for the side to move."""
         ...
 
 
 class SearchGame(Game[Position, Move], Protocol[Position, Move]):
-    """A game for depth-limited search and tables; its moves are hashable."""
+    """A game that also supports depth-limited search and transposition tables; its moves are hashable."""
 
     def key(self, position: Position) -> Hashable:
         """Returns the position's key in a transposition table.

@@ -19,20 +19,20 @@ def uniform_tree(
     seed: int = 0,
     leaf: Callable[[random.Random], str] | None = None,
 ) -> Tree:
-    """Returns a tree with `branching` children at every inner node and all leaves at `depth`, MAX to move.
+    """Returns a tree with `branching` children at every inner node, all leaves at `depth`, and MAX to move at the root.
 
-    The leaves are distinct integers; a seed gives the same numbers in every arrangement. `random` shuffles them. With
-    `worst`, every child is better for the mover than its earlier siblings, so alpha-beta visits everything. With
-    `best`, every first child is best, so alpha-beta visits as little as possible. If `leaf` is given, it generates the
-    leaves (elements of a lattice, for example), so the arrangement is random. Raises `TreeError` if the tree
-    would be too large, `branching` is below 1, or `depth` is negative.
+    The leaves are distinct integers; a seed gives the same integers in every arrangement. `random` shuffles them. With
+    `worst`, every child is better for the mover than its earlier siblings, so alpha-beta visits every node. With
+    `best`, every first child is best, so alpha-beta visits as few nodes as possible. If `leaf` is given, it generates
+    the texts of the leaves (elements of a lattice, for example), which are never sorted. Raises `TreeError` if the tree
+    would be too large or too deep, `branching` is below 1, or `depth` is negative.
     """
     if branching < 1 or depth < 0:
         raise TreeError(f"branching must be at least 1 (got {branching}), and depth at least 0 (got {depth})")
     if depth > MAX_DEPTH:
         raise TreeError(f"depth must be at most {MAX_DEPTH} (got {depth})")
     if sum(branching**ply for ply in range(min(depth, MAX_NODES.bit_length()) + 1)) > MAX_NODES:
-        raise TreeError(f"{branching} children per node and {depth} plies make more than {MAX_NODES:,} nodes")
+        raise TreeError(f"a tree of depth {depth} with {branching} children per node has more than {MAX_NODES:,} nodes")
     count = branching**depth
     generator = random.Random(seed)
     numbers = sorted(generator.sample(range(-5 * count, 5 * count + 1), count))
@@ -41,12 +41,12 @@ def uniform_tree(
     texts = [str(number) for number in numbers] if leaf is None else [leaf(generator) for _ in numbers]
 
     def expand(node: tuple[int, int]) -> Expansion[tuple[int, int]]:
-        """Expands a node, given as its ply and the index of its range of `texts` in that ply."""
+        """Expands a node, given as its ply and its index in the ply before any siblings are reversed."""
         ply, place = node
         if ply == depth:
             return "", NOWHERE, texts[place]
         below = [(ply + 1, place * branching + child) for child in range(branching)]
-        # The numbers rise from left to right, so MIN's best ones come first and MAX's best ones last.
+        # The numbers rise from left to right, so the best moves for MIN come first and the best for MAX last.
         first_is_best = ply % 2 == 1
         if arrangement != "random" and first_is_best != (arrangement == "best"):
             below.reverse()
@@ -63,10 +63,10 @@ def random_tree(
     stop: float = 0.2,
     most_nodes: int = MAX_NODES,
 ) -> Tree:
-    """Returns a tree with 1 to `branching` children per inner node, MAX to move.
+    """Returns a random tree with 1 to `branching` children per inner node, and MAX to move at the root.
 
-    A node below the root becomes a leaf early with probability `stop`. The tree grows ply by ply to at most
-    `most_nodes` nodes. `leaf` generates the leaves. Raises `TreeError` if `depth` or `branching` is invalid.
+    A node between the root and `depth` becomes a leaf with probability `stop`. The tree grows ply by ply to at most
+    `most_nodes` nodes. `leaf` generates a leaf's text. Raises `TreeError` if `depth` or `branching` is out of range.
     """
     if not 0 <= depth <= MAX_DEPTH or branching < 1:
         raise TreeError(f"depth must be 0 to {MAX_DEPTH} (got {depth}), and branching at least 1 (got {branching})")
@@ -98,10 +98,10 @@ def game_tree(
     name: Callable[[Position, Move], str] = lambda _, move: str(move),
     most_nodes: int = MAX_NODES,
 ) -> Tree:
-    """Returns the tree of all lines of play from `position` to `depth` plies; the side to move there is MAX.
+    """Returns the tree of all lines of play of at most `depth` plies from `position`, where MAX is to move.
 
-    A leaf has the game's value, or its guess at the horizon; `name` converts moves to labels. Raises `TreeError` if the
-    tree has more than `most_nodes` nodes.
+    A leaf contains the game's value if the game is over, otherwise its guess. `name(position, move)` is the label of
+    the node after the move. Raises `TreeError` if the tree has more than `most_nodes` nodes or MAX_DEPTH plies.
     """
 
     def expand(node: tuple[Position, int, str]) -> Expansion[tuple[Position, int, str]]:

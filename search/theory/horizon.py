@@ -1,4 +1,4 @@
-"""Wrappers for games: one cuts a game off at a depth, the other counts the nodes of a search."""
+"""Wrappers for games: one stops a game at a depth, the other counts the nodes of a search."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Limited(Generic[Position]):
 
 
 class DepthLimited(Generic[Position, Move]):
-    """A game in which play stops after a number of plies, where the guess becomes the value.
+    """A game that stops after a given number of plies; a position where it stops early is worth the guess for it.
 
-    It lets minimax and the pruning searches without a table work on games of any length.
+    This lets minimax and the pruning searches without a table work on games of any length.
     """
 
     def __init__(self, game: SearchGame[Position, Move]) -> None:
         self._game = game
 
     def moves(self, limited: Limited[Position]) -> Iterable[Move]:
-        """Returns the game's moves, or none at the horizon."""
+        """Returns the game's moves, or none if no more plies may be played."""
         return self._game.moves(limited.position) if limited.depth > 0 else ()
 
     def apply(self, limited: Limited[Position], move: Move) -> Limited[Position]:
@@ -42,9 +42,9 @@ class DepthLimited(Generic[Position, Move]):
 
 
 class Counted(Generic[Position, Move]):
-    """A game that counts the positions that a search reaches (`nodes`) and values (`leaves`).
+    """A game that counts the positions that a search reaches (`nodes`) and evaluates (`leaves`).
 
-    A guess at the horizon counts as a leaf. `key` and `guess` require a `SearchGame`.
+    A call of `guess` counts as a leaf. `key` and `guess` require a `SearchGame`.
     """
 
     def __init__(self, game: Game[Position, Move]) -> None:
@@ -55,7 +55,7 @@ class Counted(Generic[Position, Move]):
         self.moves: Callable[[Position], Iterable[Move]] = game.moves
 
     def apply(self, position: Position, move: Move) -> Position:
-        """Makes the move in the game and counts a node."""
+        """Returns the position after the move and counts a node."""
         self.nodes += 1
         return cast("Position", self._game.apply(position, move))
 

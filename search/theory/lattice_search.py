@@ -1,4 +1,4 @@
-"""Alpha-beta in lattices: five rules for skipping the rest of a node, from cautious to sharp.
+"""Alpha-beta in lattices: five rules for skipping the remaining children of a node, from the most cautious on.
 
 Let v be the node's value so far, alpha the join of the values so far of all MAX nodes above it, and beta the meet of
 those of all MIN nodes above it. The table says when each rule cuts at a MIN node; at MAX nodes everything is mirrored.
@@ -14,21 +14,21 @@ fold           the root's value, computed from the path alone, is the same with 
 `shallow` and `deep` are from Ginsberg and Jaffray ("Alpha-beta pruning under partial orders", in: More Games of No
 Chance, 2001), who show that deep pruning needs distributivity.
 
-`fold` is the definition of `strong`. The root's value along the path rises with the node's value. So if the node's
-value and its extreme give the root the same value, every value between them does, too. The test costs a walk up the
-path after every child. In a distributive lattice, all these joins and meets reduce to one term: the root gets alpha
-join (beta meet v), apart from terms that do not depend on v. This is the same for v and for the bottom if and only if
-(beta meet v) <= alpha, which is `strong`: as sharp as `fold`, for one operation more than `weak`. (In other lattices,
-`strong` is even sharper, and wrong more often.)
+`fold` is the definition of `strong`. The root's value never falls if the node's value rises. So if v and the bottom
+give the root the same value, every value between them does, too. The test costs a walk up the path after every child.
+In a distributive lattice, all joins and meets on the path reduce to one term: the root gets alpha join (beta meet v),
+apart from terms that do not depend on v. This is the same for v and for the bottom if and only if (beta meet v) <=
+alpha, which is `strong`: as sharp as `fold`, for one operation more than `weak`. (In other lattices, `strong` is even
+sharper, and wrong more often.)
 
 `fold` seems correct in any lattice, because it does not rely on distributivity. It is not: it only shows that the node
 cannot change the root while the nodes above keep their current values. In a distributive lattice that is enough,
-because from then on alpha only rises and beta only falls. In others, a later child can restore the difference. Take
+because from then on alpha only rises and beta only falls. In others, a later child can make the node matter. Take
 [a [[c 1] b]] in N5, with MAX to move: after c, the root gets a join c = 1, and the next leaf, 1, would not change that.
 But MIN's next child is b. Its meet with c is 0, and its meet with 1 is b, so the root is a with the cut and b without.
 
 On chains, `deep`, `weak`, `strong` and `fold` are all equivalent to alpha-beta. In lattices that are not distributive,
-only `naive` and `shallow` are always correct, so the others are refused there; the tests show how they fail.
+only `naive` and `shallow` are always correct, so the others are refused there by default. The tests show how they fail.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Step(Generic[Element]):
 
     node: int
     is_max: bool
-    #: The value of the children seen so far; initially the bottom for MAX and the top for MIN.
+    #: The combined value of the children searched so far; initially the bottom for MAX and the top for MIN.
     value: Element
     #: The join of the current values of all MAX nodes above, and the meet of those of all MIN nodes above.
     alpha: Element
@@ -83,7 +83,7 @@ def weak(lattice: Lattice[Element], path: Path[Element]) -> bool:
 
 
 def strong(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Returns whether `weak` would allow a cut if the node's value were combined with its own side's bound.
+    """Returns whether `weak` would allow a cut if the node's value were combined with the bound of the node's side.
 
     The combination is the join with alpha at a MAX node, and the meet with beta at a MIN node.
     """
@@ -94,7 +94,7 @@ def strong(lattice: Lattice[Element], path: Path[Element]) -> bool:
 
 
 def fold(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Returns whether the root's value stays the same if the node's value changes to its extreme."""
+    """Returns whether the root's value stays the same if the node's value becomes the top (MAX) or bottom (MIN)."""
     node = path[-1]
     extreme = lattice.top if node.is_max else lattice.bottom
     return _root_value(lattice, path, node.value) == _root_value(lattice, path, extreme)
@@ -105,7 +105,7 @@ NEED_DISTRIBUTIVITY: Final[frozenset[Rule]] = frozenset({deep, weak, strong, fol
 
 
 class UnsoundRuleError(ValueError):
-    """Raised if a rule can give wrong values in a lattice; the message and `triple` (as text) prove it."""
+    """Raised if a rule can give wrong values in a lattice; `triple` names elements that violate distributivity."""
 
     def __init__(self, rule: str, triple: tuple[str, str, str]) -> None:
         self.triple = triple
@@ -174,9 +174,9 @@ def _bounds_below(lattice: Lattice[Element], path: Path[Element]) -> tuple[Eleme
 
 
 def justification(lattice: Lattice[Element], path: Path[Element]) -> tuple[str, int | None]:
-    """Returns the simplest reason to cut at the last node, and the node above that alone suffices for it, or None.
+    """Returns the simplest reason for a cut at the last node, and the node above whose value alone suffices, or None.
 
-    The reason is a key of `search.theory.events.REASONS`, or "" if there is none.
+    The reason is a key of `search.theory.events.REASONS`, or "" if no rule allows a cut.
     """
     is_max = path[-1].is_max
     name = "beta" if is_max else "alpha"
@@ -190,12 +190,12 @@ def justification(lattice: Lattice[Element], path: Path[Element]) -> tuple[str, 
 
 
 def _is_beaten(lattice: Lattice[Element], node: Step[Element], other: Element) -> bool:
-    """Returns whether the node can never be better than `other` for the side that has `other` elsewhere."""
+    """Returns whether `node` can never be better than `other` for the opponent, who can get `other` elsewhere."""
     return lattice.is_below(other, node.value) if node.is_max else lattice.is_below(node.value, other)
 
 
 def _beater(lattice: Lattice[Element], path: Path[Element]) -> int | None:
-    """Returns the path index of the nearest node above that alone makes the last node useless, or None."""
+    """Returns the index in `path` of the nearest node whose value alone allows a cut at the last node, or None."""
     for index in range(len(path) - 2, -1, -2):  # every second node belongs to the other side
         if _is_beaten(lattice, path[-1], path[index].value):
             return index
@@ -203,7 +203,7 @@ def _beater(lattice: Lattice[Element], path: Path[Element]) -> int | None:
 
 
 def _root_value(lattice: Lattice[Element], path: Path[Element], value: Element) -> Element:
-    """Returns the root's value, computed from the current values on the path, if the last node had `value`."""
+    """Returns the value that the root would have if the last node had `value` and the search ended there."""
     for node in reversed(path[:-1]):
         value = lattice.join(node.value, value) if node.is_max else lattice.meet(node.value, value)
     return value

@@ -1,8 +1,8 @@
 """Lattices: orders in which values need not be comparable, but every two have a least upper and greatest lower bound.
 
 MAX takes the join of its moves' values, MIN the meet. Numbers are the special case in which join and meet are maximum
-and minimum. Other cases are several goals at once (products), the possible worlds in which a plan works (sets), and
-values known only to lie between two bounds (intervals).
+and minimum. Other cases are several goals at once (products), the possible worlds in which MAX wins (sets), and values
+known only to lie between two bounds (intervals).
 
 A lattice is distributive if a meet (b join c) = (a meet b) join (a meet c) for all a, b and c. All lattices of this
 module are distributive; the smallest that are not are in `search.theory.finite_lattice`. Pruning depends on this
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any, Final, Generic, TypeVar
 
+from engine.files import count_of
 from search.theory.games import INFINITE
 from search.theory.trees import MAX_VALUE, PlacedError, integer, shortened
 
@@ -61,12 +62,12 @@ class Lattice(ABC, Generic[Element]):
         """Returns the element as text that `parse` can read."""
 
     def violation(self) -> tuple[Element, Element, Element] | None:
-        """Returns (a, b, c) with a meet (b join c) != (a meet b) join (a meet c), or None if there is none."""
+        """Returns (a, b, c) with a meet (b join c) != (a meet b) join (a meet c), or None if no such triple exists."""
         return None
 
 
 def violating_triple(lattice: Lattice[Element], elements: Sequence[Element]) -> tuple[Element, Element, Element] | None:
-    """Returns the first triple of these elements that violates the distributive law, or None."""
+    """Returns the first triple of `elements` that violates the distributive law, or None if no triple does."""
     for a, b, c in product(elements, repeat=3):
         if lattice.meet(a, lattice.join(b, c)) != lattice.join(lattice.meet(a, b), lattice.meet(a, c)):
             return a, b, c
@@ -90,7 +91,7 @@ class Chain(Lattice[int]):
         return max(a, b)
 
     def parse(self, text: str) -> int:
-        """Reads an integer, or `-inf` or `+inf` if the chain is unbounded on that side."""
+        """Reads an integer, `-inf` (if the chain has no lower limit) or `+inf` (if the chain has no upper limit)."""
         if self.top == INFINITE and text in ("inf", "+inf", "∞", "+∞"):
             return INFINITE
         if self.bottom == -INFINITE and text in ("-inf", "-∞"):
@@ -102,7 +103,7 @@ class Chain(Lattice[int]):
         return value
 
     def format(self, element: int) -> str:
-        """Returns the number as text, with a sign in front of infinity."""
+        """Returns the number as text, with `+∞` for INFINITE and `-∞` for -INFINITE."""
         if abs(element) == INFINITE:
             return "+∞" if element > 0 else "-∞"
         return str(element)
@@ -111,8 +112,8 @@ class Chain(Lattice[int]):
 class Sets(Lattice[frozenset[str]]):
     """The subsets of a universe, with union as join and intersection as meet; these distribute over each other.
 
-    If a value is the set of possible worlds in which MAX wins, minimax gives the value of one plan for all worlds. That
-    value can be less than those of the best plans for each world.
+    If a leaf's value is the set of possible worlds in which MAX wins, the minimax value is the set of worlds in which
+    MAX wins if both sides know which world is the actual one.
     """
 
     def __init__(self, universe: Sequence[str]) -> None:
@@ -135,7 +136,7 @@ class Sets(Lattice[frozenset[str]]):
         return a | b
 
     def parse(self, text: str) -> frozenset[str]:
-        """Reads names in braces; `{}` is the empty set."""
+        """Returns the set of the names that `text` lists in braces; `{}` is the empty set."""
         if not (text.startswith("{") and text.endswith("}")):
             raise LatticeError(f"'{shortened(text)}' is not a set: write names in braces, like {self.format(self.top)}")
         names = text[1:-1].replace(",", " ").split()
@@ -152,7 +153,7 @@ class Sets(Lattice[frozenset[str]]):
 class Product(Lattice[tuple[Any, ...]]):
     """A product of lattices, compared place by place: several goals, none of which outweighs another.
 
-    It is distributive if every factor is.
+    The product is distributive if every factor is.
     """
 
     def __init__(self, factors: Sequence[Lattice[Any]]) -> None:
@@ -171,12 +172,12 @@ class Product(Lattice[tuple[Any, ...]]):
         return tuple(factor.join(x, y) for factor, x, y in zip(self.factors, a, b, strict=True))
 
     def parse(self, text: str) -> tuple[Any, ...]:
-        """Reads one element for each factor, in parentheses and separated by commas."""
+        """Reads a tuple like `(1,{a})`, which contains an element of each factor."""
         parts = _split(text[1:-1]) if text.startswith("(") and text.endswith(")") else []
         if len(parts) != len(self.factors):
             raise LatticeError(
-                f"'{shortened(text)}' is not an element of the product: write {len(self.factors)} values in "
-                f"parentheses, like {self.format(self.bottom)}"
+                f"'{shortened(text)}' is not an element of the product: write {count_of(len(self.factors), 'value')} "
+                f"in parentheses, like {self.format(self.bottom)}"
             )
         return tuple(factor.parse(part) for factor, part in zip(self.factors, parts, strict=True))
 
@@ -185,7 +186,7 @@ class Product(Lattice[tuple[Any, ...]]):
         return "(" + ",".join(factor.format(part) for factor, part in zip(self.factors, element, strict=True)) + ")"
 
     def violation(self) -> tuple[Any, Any, Any] | None:
-        """Returns the violation of the first factor that has one, with the bottom at the other places, or None."""
+        """Returns the violation in the first factor that has one, with the bottom in every other factor, or None."""
         for place, factor in enumerate(self.factors):
             triple = factor.violation()
             if triple is not None:
@@ -197,11 +198,11 @@ class Product(Lattice[tuple[Any, ...]]):
 
 
 class Intervals(Product):
-    """Intervals, for values known only to lie between two bounds; one is below another if both its bounds are.
+    """Intervals, for values known only to lie between two bounds. Lower and upper bounds are compared separately.
 
-    A maximum is at least the larger lower bound and at most the larger upper bound. So join and meet work bound by
-    bound, as in a product of two chains. This lattice is part of that product and therefore distributive. (Intervals
-    ordered by inclusion form a different lattice, which is not distributive.)
+    The maximum of two such values is at least the larger of their lower bounds and at most the larger of their upper
+    bounds. So join and meet work bound by bound, as in a product of two chains. This lattice is part of that product
+    and therefore distributive. (Intervals ordered by inclusion form another lattice, which is not distributive.)
     """
 
     def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:
@@ -209,13 +210,13 @@ class Intervals(Product):
         super().__init__([self._chain, self._chain])
 
     def parse(self, text: str) -> tuple[int, int]:
-        """Reads `3..5`, or `4` for an exact value."""
+        """Returns the lower and upper bound in a text like `3..5`; an exact value like `4` has two equal bounds."""
         ends = text.split("..")
         if len(ends) > 2:
             raise LatticeError(f"'{shortened(text)}' is not an interval: write its bounds, like 3..5")
         low, high = self._chain.parse(ends[0].strip()), self._chain.parse(ends[-1].strip())
         if low > high:
-            raise LatticeError(f"'{shortened(text)}' is not an interval: its lower bound must come first")
+            raise LatticeError(f"'{shortened(text)}' is not an interval: the lower bound must come first")
         return low, high
 
     def format(self, element: tuple[int, ...]) -> str:
@@ -225,7 +226,7 @@ class Intervals(Product):
 
 
 def _split(text: str) -> list[str]:
-    """Returns the parts between the commas outside brackets, stripped."""
+    """Returns the parts of `text` between the commas that are outside brackets, stripped of spaces."""
     parts, depth = [""], 0
     for character in text:
         depth += (character in "({") - (character in ")}")

@@ -9,7 +9,7 @@ from search.theory.watch import UNWATCHED, Watcher
 def minimax(game: Game[Position, Move], position: Position, watch: Watcher[Position, int] = UNWATCHED) -> int:
     """Returns the value of `position` for the side to move if both sides play their best.
 
-    That side is MAX, and the other is MIN. All values, including the watcher's, are from MAX's point of view.
+    That side is MAX, and the other is MIN. All values, including those passed to `watch`, are from MAX's point of view.
     """
     watch.enter(position)
     best: int | None = None
@@ -27,7 +27,7 @@ def minimax(game: Game[Position, Move], position: Position, watch: Watcher[Posit
 
 
 def _minimum(game: Game[Position, Move], position: Position, watch: Watcher[Position, int]) -> int:
-    """Returns the value for MAX of a position with MIN to move."""
+    """Returns the value of `position`, with MIN to move, from MAX's point of view."""
     watch.enter(position)
     best: int | None = None
     for move in game.moves(position):

@@ -1,6 +1,6 @@
 """Move ordering: the earlier the good moves come, the more alpha-beta cuts.
 
-An ordering never changes a value. It ranks moves, and may learn from the moves that cause cutoffs.
+An ordering never changes the minimax value. It ranks moves, and may learn from the moves that cause cutoffs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from search.theory.games import Move, Position, SearchGame
 
-#: Types that an ordering only takes as arguments.
+#: The types of an ordering's arguments; no method returns them.
 PositionIn = TypeVar("PositionIn", contravariant=True)
 MoveIn = TypeVar("MoveIn", contravariant=True)
 
@@ -19,14 +19,14 @@ KILLERS: Final = 2
 
 
 class Ordering(Protocol[PositionIn, MoveIn]):
-    """A way to guess how good moves are."""
+    """An interface for estimates of how good moves are."""
 
     def rank(self, position: PositionIn, move: MoveIn, ply: int) -> int:
-        """Returns the rank of a move; higher ranks are searched first. `ply` counts from the root."""
+        """Returns the rank of `move`; moves with higher ranks are searched first. `ply` counts from the root."""
         ...
 
     def learn(self, position: PositionIn, move: MoveIn, ply: int, depth: int) -> None:
-        """Learns that the move caused a cutoff in a search of `position` to `depth`."""
+        """Learns that `move` caused a cutoff in a search of `position` to `depth`. `ply` counts from the root."""
         ...
 
 
@@ -37,9 +37,9 @@ def arrange(
     ply: int,
     first: Move | None = None,
 ) -> list[Move]:
-    """Returns the moves with `first` in front; the orderings rank the rest, each breaking the ties of the previous one.
+    """Returns a list of `moves`, sorted by `orderings`, with the move `first` in front if it is one of them.
 
-    Moves of equal rank keep the game's order.
+    Each ordering breaks the ties of the previous one. Moves with equal ranks in all orderings keep their order.
     """
     return sorted(
         moves,
@@ -49,21 +49,21 @@ def arrange(
 
 
 class ByGuess(Generic[Position, Move]):
-    """An ordering by the guess for the position after the move."""
+    """An ordering by the game's guess for the position after each move."""
 
     def __init__(self, game: SearchGame[Position, Move]) -> None:
         self._game = game
 
     def rank(self, position: Position, move: Move, ply: int) -> int:
-        """Returns the guess from the mover's point of view."""
+        """Returns the guess for the position after `move`, from the point of view of the side to move in `position`."""
         return -self._game.guess(self._game.apply(position, move))
 
     def learn(self, position: Position, move: Move, ply: int, depth: int) -> None:
-        """Does nothing."""
+        """Does nothing: guesses do not depend on cutoffs."""
 
 
 class Killers(Generic[Position, Move]):
-    """An ordering that prefers moves that refuted other positions at the same ply. (Akl and Newborn, 1977.)"""
+    """An ordering that prefers moves that caused cutoffs in positions at the same ply. (Akl and Newborn, 1977.)"""
 
     def __init__(self) -> None:
         self._killers: dict[int, list[Move]] = {}
@@ -74,7 +74,7 @@ class Killers(Generic[Position, Move]):
         return KILLERS - killers.index(move) if move in killers else 0
 
     def learn(self, position: Position, move: Move, ply: int, depth: int) -> None:
-        """Makes the move the latest killer of its ply."""
+        """Makes `move` the latest killer of `ply`."""
         killers = [killer for killer in self._killers.get(ply, []) if killer != move]
         self._killers[ply] = [move, *killers][:KILLERS]
 
@@ -82,7 +82,7 @@ class Killers(Generic[Position, Move]):
 class History(Generic[Position, Move]):
     """An ordering that prefers moves that often caused cutoffs in the tree. (Schaeffer, ICCA Journal 6, 1983.)
 
-    Each side has a score for each of its moves; a cutoff adds the square of its depth, because deep cutoffs save more.
+    Each move of each side has a score. A cutoff adds the square of the search depth, because deeper cutoffs save more.
     """
 
     def __init__(self) -> None:
@@ -93,5 +93,5 @@ class History(Generic[Position, Move]):
         return self._scores.get((ply % 2, move), 0)
 
     def learn(self, position: Position, move: Move, ply: int, depth: int) -> None:
-        """Adds the square of `depth` to the move's score."""
+        """Adds the square of `depth` to the score of `move` for the side to move at this ply."""
         self._scores[ply % 2, move] = self._scores.get((ply % 2, move), 0) + depth * depth

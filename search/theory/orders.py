@@ -14,11 +14,11 @@ ORDERS: Final[tuple[Order, ...]] = ("given", "best", "worst", "random")
 
 
 def ordered_children(tree: Tree, order: Order, seed: int = 0) -> Children:
-    """Returns the children of every node in this order.
+    """Returns the children of every node, arranged as `order` says; `seed` determines the order `random`.
 
-    With `best`, alpha-beta values as few leaves as any order allows: the best child comes first or, if a cut is
-    possible, the child that forces it most cheaply. `worst` sorts by the children's values, worst for the mover first.
-    These two orders read the leaves and raise `TreeError` if a leaf is not an integer.
+    With `best`, alpha-beta visits as few leaves as any order allows: the best child comes first or, if a cut is
+    possible, the child that causes the cut with the fewest leaves. With `worst`, the children are sorted by value, and
+    the worst for the mover comes first. `best` and `worst` raise `TreeError` if a leaf is not an integer.
     """
     if order == "given":
         return tree.children
@@ -31,7 +31,7 @@ def ordered_children(tree: Tree, order: Order, seed: int = 0) -> Children:
 
     def rank(child: int) -> tuple[float, int]:
         """Returns the sort key of a child; smaller keys come first."""
-        is_max = not tree.is_max(child)  # whether MAX chooses this child
+        is_max = not tree.is_max(child)  # whether MAX moves at the child's parent
         worth = values[child] if is_max else -values[child]
         if order == "worst":
             return 0, worth
@@ -41,7 +41,7 @@ def ordered_children(tree: Tree, order: Order, seed: int = 0) -> Children:
 
 
 def visiting_order(tree: Tree, children: Children) -> list[int]:
-    """Returns all nodes in the order in which a search without cuts visits them."""
+    """Returns all nodes in the order in which a search without cuts visits them, given the order of all `children`."""
     visited, pending = [], [0]
     while pending:
         node = pending.pop()

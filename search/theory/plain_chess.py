@@ -1,7 +1,7 @@
-"""Chess to a fixed depth on python-chess: its rules, and a simple evaluation.
+"""Chess as a game for searches to a fixed depth: the rules, from python-chess, and a simple evaluation.
 
-It is used to count nodes, because the quiescence search of `chess_game` would blur the depth. Repetition and the
-fifty-move rule are omitted, so a position's value does not depend on its history and a table can store it.
+The game is used to count nodes, because the quiescence search of `chess_game` has no fixed depth. Repetition and the
+fifty-move rule are omitted. So a position's value does not depend on its history, and a table can store the value.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import chess
 
 Key: TypeAlias = tuple[int, ...]
 
-#: The value of being mated.
+#: The value of a position for a side that is checkmated.
 MATED: Final = -1_000_000
 
 #: The usual values of pieces in centipawns, indexed by python-chess's piece types.
@@ -29,7 +29,7 @@ _CENTRALITY: Final = tuple(
 
 
 def position_key(board: chess.Board) -> Key:
-    """Returns a key of the pieces, side to move, castling rights, and the en passant square if a pawn can attack it."""
+    """Returns the pieces, side to move, castling rights, and the en passant square if a pawn attacks it, as a key."""
     ready = 0
     if board.ep_square is not None:
         ready = chess.BB_PAWN_ATTACKS[not board.turn][board.ep_square] & board.pawns & board.occupied_co[board.turn]
@@ -54,7 +54,7 @@ class PlainChess:
         return board
 
     def value(self, position: chess.Board) -> int:
-        """Returns the value of checkmate or stalemate."""
+        """Returns MATED for checkmate or 0 for stalemate."""
         return MATED if position.is_check() else 0
 
     def key(self, position: chess.Board) -> Key:
@@ -62,7 +62,7 @@ class PlainChess:
         return position_key(position)
 
     def guess(self, position: chess.Board) -> int:
-        """Returns the balance of material and central squares in centipawns, for the side to move."""
+        """Returns the balance of material and of pieces near the centre in centipawns, for the side to move."""
         score = 0
         for piece_type in chess.PIECE_TYPES:
             for color, sign in ((position.turn, 1), (not position.turn, -1)):

@@ -1,10 +1,10 @@
 """Principal variation search: assume that the first move is best, and only test whether another move beats it.
 
 To test whether a move beats alpha, the null window (alpha, alpha + 1) suffices. It cuts more than any other window,
-because every value lies outside it. Only a move that beats alpha is searched again for its value. With good ordering
-that is rare, and the cost is small. (The idea of testing before searching is Pearl's SCOUT, "Asymptotic properties of
-minimax trees and game-searching procedures", Artificial Intelligence 14, 1980. This form is by Marsland and Campbell,
-"Parallel search of strongly ordered game trees", Computing Surveys 14, 1982. Fishburn calls it minimal window search.)
+because no integer lies inside it. Only a move that beats alpha, but not beta, is searched again for its exact value.
+With good ordering such moves are rare. (The idea of testing before searching is Pearl's SCOUT, "Asymptotic properties
+of minimax trees and game-searching procedures", Artificial Intelligence 14, 1980. This form, Fishburn's minimal window
+search, is by Marsland and Campbell, "Parallel search of strongly ordered game trees", Computing Surveys 14, 1982.)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def principal_variation_search(
     beta: int = INFINITE,
     watch: Watcher[Position, int] = UNWATCHED,
 ) -> int:
-    """Returns the fail-soft value of `position` for the window `alpha` < `beta`, with the contract of `alpha_beta`."""
+    """Returns the minimax value of `position` or a bound on it, with the contract of `alpha_beta`."""
     watch.enter(position, alpha, beta)
     best: int | None = None
     floor = alpha

@@ -22,7 +22,7 @@ class _Visit:
     """A visit to a node on the path from the root to the current node."""
 
     node: int
-    #: The initial window, and the current window.
+    #: The window at the start of the visit (`low` to `high`), and the current window.
     low: Any
     high: Any
     alpha: Any
@@ -31,12 +31,13 @@ class _Visit:
     is_scout: bool
     #: The value that is certain so far from the children of this visit.
     value: Any = None
+    #: The number of children whose searches have ended.
     done: int = 0
     #: The node's exact value, as soon as it is known independently of the window.
     exact: Any = None
-    #: Whether anything below was cut.
+    #: Whether a child of this node or of a node below it was skipped.
     was_cut: bool = False
-    #: The child that the value comes from, -1 for none.
+    #: The child that the value comes from, or -1 if there is none.
     best: int = -1
 
 
@@ -44,7 +45,7 @@ class Recorder(Watcher[int, Any]):
     """A watcher that collects the events of one search of `tree`, whose positions are the tree's nodes.
 
     `children` is the visiting order; `view` must be "max" for a search in a lattice. More than `most_events` events end
-    the search with `TreeError`. `check` is called every few events, and an exception from it also ends the search.
+    the search with `TreeError`. `check` is called every few events, and an exception that it raises ends the search.
     """
 
     def __init__(
@@ -78,12 +79,12 @@ class Recorder(Watcher[int, Any]):
         self._emit("enter", position)
 
     def leaf(self, position: int, value: Any) -> None:
-        """Records a leaf's value, which is exact in any window."""
+        """Records a leaf's value, which is exact whatever the window."""
         self._path[-1].exact = self._from_max(position, value)
         self._emit("leaf", position, self._path[-1].exact)
 
     def back(self, position: int, child: int, best: Any, alpha: Any = None, beta: Any = None) -> None:
-        """Records an update if the value is new or changes, otherwise a keep."""
+        """Records an `update` event if the value of `position` changes, otherwise a `keep` event."""
         visit = self._path[-1]
         visit.alpha, visit.beta = self._window(position, alpha, beta)
         visit.done += 1
@@ -94,7 +95,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("update" if changed else "keep", position, value, other=child)
 
     def cut(self, position: int, reason: str = "", ancestor: int | None = None) -> None:
-        """Records a cut if a child remains to be cut."""
+        """Records a cut, unless all children have already been searched."""
         visit = self._path[-1]
         if visit.done == len(self._children[position]):
             return
@@ -104,7 +105,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("cut", position, visit.value, reason, -1 if ancestor is None else ancestor)
 
     def table(self, position: int, reason: str, value: Any) -> None:
-        """Records an answer from the table; lower and upper bounds swap if the values change sign."""
+        """Records the use of a table entry; a lower bound for MIN becomes an upper bound for MAX, and vice versa."""
         if self._sign(position) < 0 and reason != "table-exact" and reason != "table-move":
             reason = "table-upper" if reason == "table-lower" else "table-lower"
         value = self._from_max(position, value)
@@ -115,7 +116,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("table", position, value, reason)
 
     def leave(self, position: int, value: Any) -> None:
-        """Records the end of a visit; the meaning of the value follows from the window of the visit."""
+        """Records the end of a visit, and whether `value` is exact or a bound."""
         visit = self._path[-1]
         value = self._from_max(position, value)
         self._returned[position] = value
@@ -130,7 +131,7 @@ class Recorder(Watcher[int, Any]):
         self.events.append(Event("iteration", position, value=depth))
 
     def window(self, position: int, alpha: Any, beta: Any, reason: str) -> None:
-        """Records a window and notes a null window for the next visit; a fail low for MIN is a fail high for MAX."""
+        """Records the window of the next search of `position`; a fail low for MIN becomes a fail high for MAX."""
         if reason == "null-window":
             self._scouted = position
         elif self._sign(position) < 0:
@@ -138,10 +139,10 @@ class Recorder(Watcher[int, Any]):
         self.events.append(Event("window", position, *self._window(position, alpha, beta), reason=reason))
 
     def line(self) -> list[int]:
-        """Returns the nodes of the principal variation after a search, as far as it is known.
+        """Returns the nodes of the principal variation from the root, as far as the search found it.
 
-        The variation ends where the table answered. In a lattice it follows children with their parent's value, and
-        ends where only several children together give the value.
+        The variation ends at a node whose value came from the table. In a lattice, it follows children with the same
+        value as their parent, and ends at a node whose value only several children together give.
         """
         line, node = [0], self._best[0]
         while node >= 0:
@@ -173,10 +174,10 @@ class Recorder(Watcher[int, Any]):
         return -beta, -alpha
 
     def _why(self, visit: _Visit) -> tuple[str, int | None]:
-        """Returns the reason for a cut among numbers, and the node above that causes it, or None.
+        """Returns the reason for a cut in a search of numbers, and the node above that causes the cut, or None.
 
-        That node is the nearest opposing node whose value so far is the bound. If there is none, the bound comes from
-        the search's window.
+        That node is the nearest opposing node whose value so far equals the bound. If there is no such node, the bound
+        comes from the window of the search.
         """
         is_max = self._tree.is_max(visit.node)
         name, bound = ("beta", visit.beta) if is_max else ("alpha", visit.alpha)

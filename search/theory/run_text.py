@@ -1,4 +1,4 @@
-"""A run as text: its tree with windows, values and cuts, or a drawing for Graphviz."""
+"""Functions that format a run: as an indented tree with windows, values and cuts, or as a drawing for Graphviz."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run_as_text(run: Run) -> str:
 
 
 def run_as_dot(run: Run) -> str:
-    """Returns the tree and its values for Graphviz: MAX points up, MIN down, and unvisited nodes are dashed."""
+    """Returns a Graphviz drawing of the tree: MAX nodes point up, MIN nodes down; unvisited nodes are dashed."""
     tree = run.tree
     values = {event.node: f"v={run.lattice.format(event.value)}" for event in run.events if event.kind == "leave"}
     lines = ["digraph tree {", "  node [fontname=sans];", "  edge [arrowhead=none];"]

@@ -1,10 +1,10 @@
 """From a minimum that stops early to alpha-beta, one small step at a time.
 
-Trees here are nested sequences: a leaf is a number, and an inner node is the sequence of its children. Each step is
-complete; the tests run it and count the nodes that it visits.
+Trees here are nested sequences: a leaf is a number, and an inner node is the sequence of its children. Each step is a
+complete program; the tests run it and count the nodes that it visits.
 
 Steps 1 and 2 find the depth of the leaf nearest to the root. Steps 3 and 4 show that the same trick works for any
-running minimum or maximum. Steps 5 to 7 alternate the two; step 8 merges the two functions into one.
+running minimum or maximum. Steps 5 to 7 alternate minima and maxima; step 8 merges their two functions into one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INFINITE: Final = 1 << 30
 
 # Step 1. The smallest depth of a leaf: visit everything, keep the minimum.
 def smallest_depth(node: Nested, depth: int = 0) -> int:
-    """Returns the depth of the leaf nearest to the root, which has depth 0, by visiting every node."""
+    """Returns the depth of the leaf nearest to `node`, which is at `depth`, by visiting every node."""
     if isinstance(node, int):
         return depth
     smallest = INFINITE
@@ -33,7 +33,7 @@ def smallest_depth(node: Nested, depth: int = 0) -> int:
 # are no nearer, so its visit ends at once. This trick and all later steps have two parts: a bound that is passed down,
 # and a test that stops the work.
 def smallest_depth_stopping(node: Nested, so_far: int = INFINITE, depth: int = 0) -> int:
-    """Returns the same as `smallest_depth` if that is below `so_far`, otherwise some number that is not."""
+    """Returns `smallest_depth(node, depth)` if that is below `so_far`, otherwise a number that is at least `so_far`."""
     if isinstance(node, int) or depth >= so_far:
         return depth
     smallest = INFINITE
@@ -42,10 +42,10 @@ def smallest_depth_stopping(node: Nested, so_far: int = INFINITE, depth: int = 0
     return smallest
 
 
-# Step 3. Stop a running maximum. Set depths aside, and take the maximum of some numbers for a caller that needs it only
-# if it is below a ceiling. A running maximum never falls, so the rest can be skipped as soon as it reaches the ceiling.
+# Step 3. Stop a running maximum. Forget depths: a caller needs the maximum of numbers only if it is below a ceiling.
+# A running maximum never falls, so the remaining numbers can be skipped as soon as it reaches the ceiling.
 def maximum_below(numbers: Sequence[int], ceiling: int) -> int:
-    """Returns the largest number if all lie below `ceiling`, otherwise the first that does not."""
+    """Returns the largest number if all are below `ceiling`, otherwise the first number that is at least `ceiling`."""
     largest = -INFINITE
     for number in numbers:
         largest = max(largest, number)
@@ -56,7 +56,7 @@ def maximum_below(numbers: Sequence[int], ceiling: int) -> int:
 
 # Step 4. The mirror image: a running minimum never rises, so it can stop at a floor.
 def minimum_above(numbers: Sequence[int], floor: int) -> int:
-    """Returns the smallest number if all lie above `floor`, otherwise the first that does not."""
+    """Returns the smallest number if all are above `floor`, otherwise the first number that is at most `floor`."""
     smallest = INFINITE
     for number in numbers:
         smallest = min(smallest, number)
@@ -65,21 +65,21 @@ def minimum_above(numbers: Sequence[int], floor: int) -> int:
     return smallest
 
 
-# Step 5. A floor comes from the maximum of several minima. During the second minimum, the first is already known: a
-# minimum that has fallen to it can no longer raise the maximum. So the running maximum of one level is the floor of the
-# level below, and it gets tighter with each row.
+# Step 5. A floor comes from the maximum of several minima. The first minimum is known before the second is computed:
+# once the second has fallen to the first, it can no longer raise the maximum. So the running maximum of one level is
+# the floor of the level below, and the floor rises from row to row.
 def maximum_of_minima(rows: Sequence[Sequence[int]]) -> int:
-    """Returns the largest of the rows' smallest numbers."""
+    """Returns the maximum of the minima of the rows."""
     largest = -INFINITE
     for row in rows:
         largest = max(largest, minimum_above(row, largest))
     return largest
 
 
-# Step 6. Alternate the two down a whole tree. MAX passes its running maximum to MIN as a floor; MIN passes its running
-# minimum to MAX as a ceiling. Each node knows only its parent's value: shallow pruning.
+# Step 6. Alternate maxima and minima down a tree. MAX passes its running maximum to MIN as a floor; MIN passes its
+# running minimum to MAX as a ceiling. Each node knows only its parent's value: shallow pruning.
 def shallow_max(node: Nested, ceiling: int = INFINITE) -> int:
-    """Returns minimax's value of `node`, MAX to move, if it is below `ceiling`, otherwise some number that is not."""
+    """Returns the minimax value of `node`, with MAX to move, or a lower bound on it that is >= `ceiling`."""
     if isinstance(node, int):
         return node
     largest = -INFINITE
@@ -91,7 +91,7 @@ def shallow_max(node: Nested, ceiling: int = INFINITE) -> int:
 
 
 def shallow_min(node: Nested, floor: int = -INFINITE) -> int:
-    """Returns minimax's value of `node`, MIN to move, if it is above `floor`, otherwise some number that is not."""
+    """Returns the minimax value of `node`, with MIN to move, or an upper bound on it that is <= `floor`."""
     if isinstance(node, int):
         return node
     smallest = INFINITE
@@ -103,10 +103,13 @@ def shallow_min(node: Nested, floor: int = -INFINITE) -> int:
 
 
 # Step 7. Keep the bounds from further up. A MAX node's grandparent is a MAX node, too, and may have a higher value by
-# now; a value that does not beat it is useless, because the grandparent would not choose this line. So both bounds go
-# down together, and each level tightens its own: deep pruning. The floor is usually called alpha, the ceiling beta.
+# now. A value that does not beat the grandparent's is useless: the grandparent would not choose this line. So both
+# bounds are passed down, and each level tightens one: deep pruning. The floor is called alpha, the ceiling beta.
 def max_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-    """Returns minimax's value of `node`, MAX to move, if `alpha` < value < `beta`, otherwise a bound on that side."""
+    """Returns the minimax value of `node`, with MAX to move, if it lies between `alpha` and `beta`.
+
+    Otherwise returns an upper bound on the value that is <= `alpha`, or a lower bound that is >= `beta`.
+    """
     if isinstance(node, int):
         return node
     largest = -INFINITE
@@ -135,7 +138,7 @@ def min_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int
 # same as MAX, with signs changed and the two bounds swapped. `search.theory.alphabeta.alpha_beta` is this function for
 # any game, with a watcher.
 def value_to_mover(node: Nested, sign: int = 1, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-    """Returns `node`'s value for the side to move: MAX if `sign` is 1, MIN if -1. The bounds are for that side, too."""
+    """Returns the same as `max_value` if `sign` is 1, or `min_value` if it is -1, but for the side to move."""
     if isinstance(node, int):
         return sign * node
     best = -INFINITE

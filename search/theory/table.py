@@ -1,8 +1,8 @@
 """The transposition table: results of searched positions, for reuse when other moves lead to the same position.
 
-Alpha-beta often learns only a bound, so an entry says what kind of bound its value is. A bound helps only if it decides
-the current window, and a value only if its depth is the depth of the current search. Even an entry that does not help
-may have a best move, which is a good first guess. (Slate and Atkin, "Chess 4.5", 1977; Marsland, 1986.)
+Alpha-beta often learns only a bound, so an entry says what kind of bound its value is. An entry answers a search only
+if both have the same depth, and the value is exact, a lower bound >= beta, or an upper bound <= alpha. Any other entry
+may still have a best move, which is a good move to search first. (Slate and Atkin, "Chess 4.5", 1977; Marsland, 1986.)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from search.theory.games import Move
 
 
 class Bound(Enum):
-    """The relation between minimax's value t and a returned value."""
+    """The relation between the minimax value t of a position and the value that a search returned for it."""
 
     EXACT = "table-exact"
     """t == value"""
@@ -27,7 +27,7 @@ class Bound(Enum):
 
 
 def bound_of(value: int, alpha: int, beta: int) -> Bound:
-    """Returns the bound that a value found with this window represents, by `alpha_beta`'s contract."""
+    """Returns what kind of bound `value` is if a search with this window and `alpha_beta`'s contract returned it."""
     if value <= alpha:
         return Bound.UPPER
     return Bound.LOWER if value >= beta else Bound.EXACT
@@ -45,8 +45,8 @@ class Entry(Generic[Move]):
     def answers(self, depth: int, alpha: int, beta: int) -> bool:
         """Returns whether a search to exactly `depth` may return this value for the window `alpha` < `beta`.
 
-        Engines accept deeper entries, too. Their values may be better, but they no longer equal minimax's at the
-        requested depth, as this package requires.
+        Engines also accept deeper entries. The values of deeper entries may be better, but they can differ from the
+        minimax value at the requested depth, which this package requires.
         """
         if depth != self.depth:
             return False
@@ -56,7 +56,7 @@ class Entry(Generic[Move]):
 
 
 class Table(Generic[Move]):
-    """An unbounded transposition table: one entry for each position, from its latest search.
+    """A transposition table of unlimited size, with one entry for each position, from its latest search.
 
     An entry is written when the search of its position ends. So a position that recurs within its own search (a
     depth-limited game may repeat positions) finds no entry, or one from an earlier search.
@@ -69,11 +69,11 @@ class Table(Generic[Move]):
         return len(self._entries)
 
     def probe(self, key: Hashable) -> Entry[Move] | None:
-        """Returns the entry of a position, or None if there is none."""
+        """Returns the entry for `key`, or None if there is none."""
         return self._entries.get(key)
 
     def store(self, key: Hashable, entry: Entry[Move]) -> None:
-        """Replaces the entry, but keeps the move of the old one if the new one has none."""
+        """Replaces the entry for `key` by `entry`, but keeps the old entry's move if `entry` has no move."""
         earlier = self._entries.get(key)
         if entry.move is None and earlier is not None and earlier.move is not None:
             entry = Entry(entry.depth, entry.value, entry.bound, earlier.move)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-#: The squares of the side to move and of the other side, one bit each: bit 0 is the upper left, bit 8 the lower right.
+#: The squares of the side to move and of the other side, as bits: bit 0 is the upper left, bit 8 the lower right.
 Position: TypeAlias = tuple[int, int]
 
 #: The empty board.
@@ -14,7 +14,7 @@ START: Final[Position] = (0, 0)
 #: The value of a won game; guesses are smaller.
 WIN: Final = 10
 
-#: The rows, columns and diagonals.
+#: The rows, columns and diagonals, as bits.
 LINES: Final = (
     *(0b111 << 3 * row for row in range(3)),
     *(0b001_001_001 << column for column in range(3)),
@@ -38,7 +38,7 @@ class TicTacToe:
         return theirs, mine | 1 << move
 
     def value(self, position: Position) -> int:
-        """Returns a loss if the other side has a line, otherwise 0 for a draw."""
+        """Returns -WIN if the other side has three in a row, otherwise 0 for a draw."""
         return -WIN if has_line(position[1]) else 0
 
     def key(self, position: Position) -> Position:
@@ -46,7 +46,7 @@ class TicTacToe:
         return position
 
     def guess(self, position: Position) -> int:
-        """Returns the number of open lines of the side to move minus the other side's, -8 to 8."""
+        """Returns the number of lines that the side to move can still complete, minus those that the other side can."""
         mine, theirs = position
         return sum((not line & theirs) - (not line & mine) for line in LINES)
 

@@ -3,12 +3,12 @@
 Nested list    [[3 12 8] [2 4 6] root:[14 5 2]]   commas or spaces separate items; `name:` before an item labels it;
                `MIN` before the whole list means that MIN moves at the root
 Indented       MAX d=2 a=-inf b=+inf v=3          one line per node, children indented more than their parent; `name:`
-                 MIN d=1                          before a node labels it; remarks after its kind or value are ignored:
+                 MIN d=1                          before a node labels it; remarks after a node are ignored:
                    3 a=-inf b=+inf                remaining depth, window, value, or text in parentheses
 JSON           {"mover": "max", "tree": [[3, 12, 8], {"label": "root", "children": [{"value": 2}]}]}
 
 A leaf's value is a word without spaces, except within brackets like `{a, b}` and `(1, 0)`, or a string in double
-quotes. The algorithm decides its meaning: an integer, or an element of a lattice. JSON can nest at most
+quotes. The algorithm reads it as an integer or as an element of a lattice. JSON can nest at most
 `engine.files.NESTING` levels deep; deeper trees need another format.
 """
 
@@ -28,10 +28,10 @@ Format = Literal["list", "indented", "json"]
 
 FORMATS: Final[tuple[Format, ...]] = ("list", "indented", "json")
 
-#: A node that was read: its label, its place, and the text of a leaf or the children of an inner node.
+#: A node that was read: its label, its place, and the text of a leaf's value or the children of an inner node.
 _Read: TypeAlias = "Expansion[_Read]"
 
-#: The side to move at the root, in every format.
+#: The words for the side to move in nested lists and indented text; True means MAX.
 _MOVERS: Final = {"MAX": True, "MIN": False}
 
 # Words. Within brackets, a word may contain anything but a newline; brackets nest once, as in `(1,{a,b})`.
@@ -50,9 +50,9 @@ _TO_QUOTE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+("?)')
 
 
 def read_tree(text: str, form: Format | None = None) -> Tree:
-    """Returns the tree that `text` describes. Raises `TreeError`, which names line and column if they are known.
+    """Returns the tree that `text` describes; if `form` is None, the format is guessed from the text.
 
-    If `form` is None, the format is guessed from the text.
+    Raises `TreeError` if the text is invalid or too large. The message names the line and column if they are known.
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
@@ -102,7 +102,7 @@ def write_list(tree: Tree) -> str:
 
 
 def write_indented(tree: Tree, remarks: dict[int, str] | None = None) -> str:
-    """Returns the tree as indented text; `remarks` follow their nodes and must have the form that the module reads."""
+    """Returns the tree as indented text; `remarks` maps nodes to remarks in the form that `read_tree` accepts."""
     lines = []
     for node, leaf in enumerate(tree.leaf):
         depth = tree.depth[node]
@@ -114,7 +114,7 @@ def write_indented(tree: Tree, remarks: dict[int, str] | None = None) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Returns the text as one word of the formats, in quotes if necessary."""
+    """Returns `text` as one item of a nested list or indented text, in quotes if necessary."""
     is_word = re.fullmatch(_WORD, text) is not None and text not in _MOVERS
     return text if is_word else json.dumps(text, ensure_ascii=False)
 
@@ -153,7 +153,7 @@ class _Lines:
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def place(self, index: int) -> Place:
-        """Returns the line and column of an index, both from 1."""
+        """Returns the line and column of the character at `index`, both from 1."""
         line = bisect_right(self._starts, index)
         return line, index - self._starts[line - 1] + 1
 
@@ -169,7 +169,7 @@ def _read_list(text: str) -> Tree:
         index = token.end()
         item, bracket = token["item"], token["bracket"]
         if label and bracket == "]":
-            raise TreeError(f"nothing follows the label '{shortened(label)}'", place)
+            raise TreeError(f"expected a node after the label '{shortened(label)}'", place)
         if token["label"]:
             label = _unquoted(token["label"], place)
         elif item in _MOVERS and open_lists == [[]]:
@@ -189,7 +189,7 @@ def _read_list(text: str) -> Tree:
     if len(open_lists) > 1:
         raise TreeError(f"expected {len(open_lists) - 1} more ']' before the end of the text", lines.place(len(text)))
     if label:
-        raise TreeError(f"nothing follows the label '{shortened(label)}'", lines.place(len(text)))
+        raise TreeError(f"expected a node after the label '{shortened(label)}'", lines.place(len(text)))
     return _grown(roots, root_is_max)
 
 
@@ -234,7 +234,7 @@ def _read_indented(text: str) -> Tree:
 
 
 def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:
-    """Returns the label, the kind or value, and its place; checks and ignores the rest of the line."""
+    """Returns a node's label, kind or value, and the place of this word. Raises `TreeError` if the line is invalid."""
     label, kind, where, index = "", "", (number, start + 1), start
     while index < len(line):
         place = (number, index + 1)
@@ -248,10 +248,11 @@ def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:
         elif token["bracket"]:
             raise TreeError(f"'{token['bracket']}' is unexpected here", place)
         elif token["label"] or (word and not re.fullmatch(r"\w+=\S.*|\(.*\)", word)):
-            raise TreeError(f"'{shortened(token.group())}' is not a remark like a=3 or (cut)", place)
+            found = shortened(token.group())
+            raise TreeError(f"unexpected '{found}': a node may be followed only by remarks like a=3 or (cut)", place)
     if not kind:
-        problem = f"nothing follows the label '{shortened(label)}'" if label else "a line of commas is not a node"
-        raise TreeError(problem, (number, len(line) + 1))
+        found = f" after the label '{shortened(label)}'" if label else ", but the line contains only commas"
+        raise TreeError(f"expected a node{found}", (number, len(line) + 1))
     return label, kind, where
 
 
@@ -273,7 +274,7 @@ def _read_json(text: str) -> Tree:
 
 
 def _json_node(node: Any) -> Expansion[Any]:
-    """Returns the label and the content of a JSON value that describes a node."""
+    """Returns the label, place and content of a node, given as a JSON value. Raises `TreeError` if it is invalid."""
     label, content = "", node
     if isinstance(node, dict):
         _check_fields(node, ("label", "value", "children"))

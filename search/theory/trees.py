@@ -1,4 +1,4 @@
-"""Explicit trees, as games that are small enough to draw."""
+"""Trees whose nodes are all stored, and the game that is played on such a tree."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ MAX_BYTES: Final = 1_000_000
 MAX_DEPTH: Final = 2000
 MAX_NODES: Final = 200_000
 
-#: The children of every node, in some order.
+#: For every node, the sequence of its children in visiting order.
 Children: TypeAlias = Sequence[Sequence[int]]
 
 Node = TypeVar("Node")
 Value = TypeVar("Value")
 
-#: Line and column in a text, from 1; NOWHERE for a tree that was not read from text.
+#: A line and a column in a text, both from 1; NOWHERE if the place is unknown or the tree was not read from a text.
 Place: TypeAlias = tuple[int, int]
 NOWHERE: Final[Place] = (0, 0)
 
-#: A node's label and place, and the text of a leaf or the children of an inner node.
+#: A node's label and place, and either the text of its value (for a leaf) or its children (for an inner node).
 Expansion: TypeAlias = tuple[str, Place, str | list[Node]]
 
 #: The largest absolute value of a leaf, chosen so that guesses and small sums stay below INFINITE.
@@ -46,11 +46,11 @@ class TreeError(PlacedError):
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree whose nodes are numbered in preorder: 0 is the root, and every subtree is a range of numbers.
+    """A tree whose nodes are numbered in preorder: 0 is the root, and the nodes of a subtree have consecutive numbers.
 
-    MAX and MIN move in turn. `leaf` contains the text of a leaf's value, from MAX's point of view, and None at inner
-    nodes, which have at least one child; `label` contains a name or "". `places` contains each node's place in the text
-    that it was read from.
+    MAX and MIN move in turn. Tuples are indexed by node. `parent` is -1 for the root. `leaf` is the text of a leaf's
+    value, from MAX's point of view, and None for an inner node, which has at least one child. `label` is "" if a node
+    has no label. `places` contains each node's place in the text that the tree was read from.
     """
 
     parent: tuple[int, ...]
@@ -70,7 +70,7 @@ class Tree:
 
     @cached_property
     def depth(self) -> tuple[int, ...]:
-        """The number of plies from the root, for every node."""
+        """The number of plies from the root to each node."""
         depths = [0]
         for parent in self.parent[1:]:
             depths.append(depths[parent] + 1)
@@ -105,11 +105,11 @@ class Tree:
         return values
 
     def integers(self) -> list[int | None]:
-        """Returns the leaves' values as integers, and None at inner nodes."""
+        """Returns the leaves' integers, and None at inner nodes. Raises `TreeError` if a leaf is not an integer."""
         return self.values(integer)
 
     def uniform(self) -> tuple[int, int] | None:
-        """Returns (branching, depth) of a uniform tree, or None if branching or the depth of leaves varies."""
+        """Returns (branching factor, depth) of a uniform tree, or None if the branching factor or leaf depth varies."""
         counts = {len(children) for children in self.children if children}
         depths = {self.depth[leaf] for leaf in self.leaves}
         return (max(counts, default=0), self.height) if len(counts) <= 1 and len(depths) == 1 else None
@@ -122,7 +122,7 @@ def shortened(text: str, most: int = 40) -> str:
 
 
 def integer(text: str) -> int:
-    """Returns the integer that `text` names. Raises ValueError if it is invalid or too large."""
+    """Returns the integer in `text`. Raises ValueError if `text` is not an integer from -MAX_VALUE to MAX_VALUE."""
     if re.fullmatch(r"[-+]?[0-9]{1,18}", text) is None:
         raise ValueError(f"'{shortened(text)}' is not an integer")
     if abs(int(text)) > MAX_VALUE:
@@ -137,10 +137,10 @@ def grown_tree(
     root_is_max: bool = True,
     most_nodes: int = MAX_NODES,
 ) -> Tree:
-    """Returns the tree that grows from `root`, node by node in preorder.
+    """Returns the tree that grows from `root` as `expand` is called for each node in preorder.
 
     `expand` returns a node's label, its place in a text, and either the text of a leaf or a list of children. Raises
-    `TreeError` as soon as the tree gets too large or too deep, or if a list of children is empty.
+    `TreeError` if the tree has more than `most_nodes` nodes or MAX_DEPTH plies, or if a list of children is empty.
     """
     parents: list[int] = []
     children: list[list[int]] = []
@@ -172,7 +172,7 @@ def grown_tree(
 
 
 def minimax_values(tree: Tree, leaf_values: Sequence[int | None]) -> list[int]:
-    """Returns every node's minimax value, from MAX's point of view."""
+    """Returns every node's minimax value, from MAX's point of view; `leaf_values` is the result of `Tree.integers`."""
     values = [0] * len(tree)
     for node in tree.postorder:
         leaf = leaf_values[node]
@@ -187,9 +187,9 @@ def minimax_values(tree: Tree, leaf_values: Sequence[int | None]) -> list[int]:
 class TreeGame:
     """A tree with integers at its leaves, as a `SearchGame`: positions are nodes, and moves are numbers of children.
 
-    `children` is the order of the moves, by default the tree's own; a move has the same number in any order. The guess
-    is the average of the leaves below a position: like an evaluation, it is fairly good but sometimes wrong. A
-    position's key represents its whole subtree, so equal subtrees with the same side to move are the same position.
+    `children` gives the order of the moves, by default the tree's own; a move has the same number in any order. The
+    guess is the average of the leaves below a position: like an evaluation, it is fairly good but sometimes wrong.
+    Equal subtrees with the same side to move have the same key. Raises `TreeError` if a leaf is not an integer.
     """
 
     def __init__(self, tree: Tree, children: Children | None = None) -> None:
@@ -204,11 +204,11 @@ class TreeGame:
         ]
 
     def moves(self, position: int) -> Sequence[int]:
-        """Returns the numbers of the children, from 0, in the order of the moves."""
+        """Returns the numbers of the children of `position`, from 0, in the order given by `children`."""
         return self._moves[position]
 
     def apply(self, position: int, move: int) -> int:
-        """Returns the child with this number."""
+        """Returns the child of `position` whose number is `move`."""
         return self._tree.children[position][move]
 
     def value(self, position: int) -> int:
@@ -218,11 +218,11 @@ class TreeGame:
         return value if self._tree.is_max(position) else -value
 
     def key(self, position: int) -> int:
-        """Returns a number that all nodes with equal subtrees share."""
+        """Returns a number that all nodes with equal subtrees and the same side to move share."""
         return self._twins[position]
 
     def guess(self, position: int) -> int:
-        """Returns the average of the leaves below, rounded towards 0, for the side to move."""
+        """Returns the average of the leaves below `position`, rounded towards 0, for the side to move."""
         total, count = self._sums[position]
         average = abs(total) // count * (1 if total >= 0 else -1)
         return average if self._tree.is_max(position) else -average

@@ -16,10 +16,10 @@ class Watcher(Generic[Position, Value]):
     """
 
     def enter(self, position: Position, alpha: Value | None = None, beta: Value | None = None) -> None:
-        """Handles the start of a visit to `position`, with this window if there is one."""
+        """Handles the start of a visit to `position`. `alpha` and `beta` are None if the search has no window."""
 
     def leaf(self, position: Position, value: Value) -> None:
-        """Handles a position that is not searched further, and its value."""
+        """Handles the value of a position that is not searched further."""
 
     def back(
         self,
@@ -29,22 +29,26 @@ class Watcher(Generic[Position, Value]):
         alpha: Value | None = None,
         beta: Value | None = None,
     ) -> None:
-        """Handles a finished `child`: `best` (if any) is certain at `position`; the next child gets this window."""
+        """Handles the end of the search of `child`.
+
+        `best` is the value of `position` that is now certain, or None if none is. `alpha` and `beta` are the window at
+        `position` for the remaining children.
+        """
 
     def cut(self, position: Position, reason: str = "", ancestor: Position | None = None) -> None:
-        """Handles a cut of the other children; the watcher finds the reason unless the caller passes it."""
+        """Handles a cut of the remaining children. If `reason` is "", the watcher finds the reason and `ancestor`."""
 
     def table(self, position: Position, reason: str, value: Value) -> None:
-        """Handles a table hit: `reason` is a key of `search.theory.events.REASONS`, and `value` is the stored value."""
+        """Handles the use of a table entry with this value; `reason` is a key of `search.theory.events.REASONS`."""
 
     def leave(self, position: Position, value: Value) -> None:
-        """Handles the end of a visit, and its value."""
+        """Handles the end of a visit to `position`, and the value that the visit returns."""
 
     def iteration(self, position: Position, depth: int) -> None:
         """Handles a new iteration of iterative deepening, from the root `position` to `depth` plies."""
 
     def window(self, position: Position, alpha: Value, beta: Value, reason: str) -> None:
-        """Handles the window of a separate search, the next visit to `position`; `reason` is as in `table`."""
+        """Handles the window of the next search of `position`; `reason` is a key of `search.theory.events.REASONS`."""
 
 
 #: A watcher that ignores all calls.

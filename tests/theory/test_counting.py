@@ -100,7 +100,7 @@ def test_all_arrangements_have_the_same_leaves() -> None:
 
 
 def test_trees_of_impossible_size_are_refused() -> None:
-    with pytest.raises(TreeError, match="10 children per node and 6 plies make more than 200,000 nodes"):
+    with pytest.raises(TreeError, match="a tree of depth 6 with 10 children per node has more than 200,000 nodes"):
         uniform_tree(10, 6)
     with pytest.raises(TreeError, match="depth must be at most 2000"):
         uniform_tree(1, 2001)

@@ -1,4 +1,4 @@
-"""The games keep their rules, and every search finds minimax's value in them."""
+"""The games keep their rules, and every search finds the minimax value in them."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_descriptions_that_are_refused(kind: str, spec: str, message: str) -> No
         ("sets", "a b", "{c}", "'c' is not one of a, b"),
         ("product", "0..1 x 0..1", "(1)", r"write 2 values in parentheses, like \(0,0\)"),
         ("product", "0..1 x 0..1", "1,0", "write 2 values"),
-        ("intervals", "", "5..3", "its lower bound must come first"),
+        ("intervals", "", "5..3", "the lower bound must come first"),
         ("intervals", "", "1..2..3", "write its bounds"),
         ("N5", "", "d", "'d' is not one of 0, a, b, 1, c"),
     ],

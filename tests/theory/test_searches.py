@@ -1,4 +1,4 @@
-"""The searches of numbers: each finds minimax's value, with any memory, order and window."""
+"""The searches of numbers: each finds the minimax value, with any memory, order and window."""
 
 from __future__ import annotations
 
