@@ -31,9 +31,9 @@ Evaluate = Callable[[Any], npt.NDArray[np.int64]]
 class Errors:
     """The errors of one evaluation.
 
-    `scores` is the score error, with the comparison's scale. `results` is the result error, with the scale (`scale`, in
-    centipawns) with which this evaluation predicts results best. `difference` is `results` minus the first evaluation's
-    `results`, and `deviation` is the standard error of the difference, which treats games as independent samples.
+    `scores` is the score error, with the scale of the Comparison. `results` is the result error, with `scale`, the
+    scale in centipawns with which this evaluation predicts results best. `difference` is `results` minus that of the
+    first evaluation. `deviation` is the standard error of the difference, which treats games as independent samples.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison on the same positions. With `scale` (centipawns), the searches' scores predict results best."""
+    """A comparison of evaluations. `scale`, in centipawns, is the one with which the scores predict results best."""
 
     positions: int
     games: int

@@ -166,9 +166,9 @@ class Task:
 
 
 def play_block(task: Task) -> bytes:
-    """Plays a block; returns its bytes. Raises RuntimeError if this process has other sources, or as Player does."""
+    """Plays a block; returns its bytes. Raises RuntimeError if this process has other sources, and as Player does."""
     if source_digest() != task.sources:
-        raise RuntimeError(f"this worker runs other sources ({source_digest()}) than the command ({task.sources})")
+        raise RuntimeError(f"this worker's version of Secateur is {source_digest()}, the command's is {task.sources}")
     player = _player(task.settings, task.network)
     start = task.block * GAMES_PER_BLOCK
     games, plies = zip(*map(player.play, range(start, start + GAMES_PER_BLOCK)), strict=True)

@@ -48,7 +48,7 @@ class Fit:
 
 
 def count_results(batches: Iterable[npt.NDArray[np.void]]) -> Counts:
-    """Counts positions of SAMPLE[n] batches by material, score and result (lost, drawn, won): float64[.., BINS, 3]."""
+    """Counts positions by material, score and result (lost, drawn, won), as float64[FULL_MATERIAL + 1][BINS][3]."""
     counts = np.zeros((FULL_MATERIAL + 1, BINS, 3))
     for samples in batches:
         samples = samples[np.abs(samples["score"].astype(np.int64)) <= SCORE_LIMIT]
@@ -67,7 +67,7 @@ def bin_scores() -> npt.NDArray[np.float64]:
 
 def chances(parameters: npt.NDArray[np.float64]) -> Counts:
     """Returns the chances of each result by material and score, in the shape of the counts. `parameters` are the
-    coefficients of both polynomials; the values of these are raised to at least 1 and 5 centipawns.
+    coefficients of the two polynomials, whose values are raised to at least 1 and 5 centipawns.
     """
     share = np.arange(FULL_MATERIAL + 1) / FULL_MATERIAL
     powers = share[:, None] ** np.arange(DEGREE)

@@ -69,8 +69,8 @@ class Run:
 def check_new(folder: Path, overwrite: bool) -> None:
     """Checks that a new run may begin in a folder.
 
-    Raises TrainingError if it contains an unusable run or, without `overwrite`, any run, or if it contains no run but a
-    file with the name of one of a run's files. Raises OSError if a file of a run is of another kind.
+    Raises TrainingError if the folder contains an unusable run or, without `overwrite`, any run, or if it contains no
+    run but a file with the name of one of a run's files. Raises OSError if a file of a run is of another kind.
     """
     if os.path.lexists(folder / RUN):
         load_run(folder)
@@ -117,7 +117,7 @@ def _output(folder: Path, name: str) -> Output:
 
 @contextmanager
 def new_pool(folder: Path) -> Iterator[Path]:
-    """Removes the pools that killed commands left in a run's folder, then yields a temporary, empty subfolder of it."""
+    """Removes the pools that killed commands left in a run's `folder`, then yields an empty temporary folder there."""
     for left in folder.glob(f"{_NEW}*/"):
         if not left.is_symlink() and all(
             path.name.isdecimal() or path.name in (TRAINING, VALIDATION, FACTS) for path in left.iterdir()
@@ -203,7 +203,7 @@ def load_state(folder: Path, recipe: Recipe) -> State:
 def train(
     folder: Path, trainer: Trainer, on_step: Callable[[Moment], None], on_superbatch: Callable[[Entry], None]
 ) -> None:
-    """Trains to the end and saves the state after each superbatch. Raises OSError, and TrainingError if it diverges."""
+    """Trains to the end; saves the state after each superbatch. Raises OSError; TrainingError if training diverges."""
     outputs = state_outputs(folder)
     while not trainer.is_finished:
         entry = trainer.superbatch(on_step)

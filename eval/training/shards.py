@@ -359,7 +359,7 @@ def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False)
 @contextmanager
 def only_writer(folder: Path, doing: str) -> Iterator[None]:
     """Locks a folder until the `with` block or the process ends. Raises ShardError if the lock file cannot be used, or
-    if another process, which the message says is `doing` something there, has locked it.
+    if another process has locked the folder; the message says that it is `doing` ("training") there.
     """
     with ExitStack() as held:
         try:

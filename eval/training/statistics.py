@@ -34,8 +34,8 @@ def statistics(shards: Iterable[Shard]) -> dict[str, Any]:
     """Returns a dictionary of counts over all shards: `shards`, `bytes`, `games`, `positions` and the following.
 
     `quiet` counts the positions that pass the default filter with any halfmove clock. `results`, `endings` and
-    `variants` count games by name; `below` counts positions by SCORE_EDGES; `phases` is a list of the numbers of
-    positions in each game phase, 0 to FULL_PHASE.
+    `variants` count games by name; `below` counts positions with |score| below each of SCORE_EDGES;
+    `phases` is a list of the numbers of positions in each game phase, 0 to FULL_PHASE.
     """
     found = dict.fromkeys(("shards", "bytes", "games", "positions", "quiet"), 0)
     results, endings, variants = (np.zeros(size, np.int64) for size in (3, len(ENDINGS), len(VARIANTS)))
@@ -91,7 +91,7 @@ def _shares(counts: dict[str, int], total: int) -> str:
 
 
 def verify(shard: Shard) -> None:
-    """Replays a shard's games and checks them by its settings. Raises ShardError if the settings or a game is bad."""
+    """Replays and checks every game of a shard by its settings. Raises ShardError if a game or a setting is invalid."""
     try:
         settings = Settings(**{entry.name: shard.settings[entry.name] for entry in fields(Settings)})
     except KeyError as error:

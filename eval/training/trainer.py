@@ -167,7 +167,7 @@ def state_from(network: Network, recipe: Recipe) -> State:
 
 
 class Trainer:
-    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool is too small or is not the state's."""
+    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool fills no batch or has changed."""
 
     def __init__(self, recipe: Recipe, pool: Pool, state: State) -> None:
         self.recipe, self.pool, self.state = recipe, pool, state
@@ -195,7 +195,7 @@ class Trainer:
         return positions / sum(entry.positions / entry.positions_per_second for entry in self.state.log)
 
     def rate(self, step: int) -> float:
-        """Returns the learning rate of a step (from 0 on) of the run."""
+        """Returns the learning rate of a step of the run, counted from 0."""
         recipe, total = self.recipe, self.recipe.superbatches * self.steps
         warm_up = min(recipe.warm_up, total // 10)
         if step < warm_up:
@@ -246,7 +246,7 @@ class Trainer:
         return loss
 
     def validate(self) -> tuple[float | None, npt.NDArray[np.float64]]:
-        """Returns the mean squared error on the validation positions (None if none exist) and their outputs in cp."""
+        """Returns the validation positions' mean squared error (None if none exist) and scores in cp, float64[n]."""
         samples = self.pool.validation
         values = np.zeros(len(samples), np.float32)
         loss = float(outputs(self.layers, samples, self._blend, self._scratch[0], values))

@@ -54,7 +54,7 @@ class TrainingView(Display):
 
 
 def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
-    """Plots errors and learning rates over superbatches. Raises `bench.plots.PlotError` if it cannot write."""
+    """Plots errors and learning rates over superbatches. Raises `bench.plots.PlotError` if the file is not writable."""
     from bench.plots import check_path, new_figure, save_figure
 
     picture = check_path(path)

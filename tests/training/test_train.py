@@ -35,7 +35,7 @@ def test_a_network_is_made(made: Path, tmp_path: Path, capsys: pytest.CaptureFix
     first, second, third = out.splitlines()
     assert first.startswith(f"{output}: training error 0.")
     assert ", validation error 0." in first
-    assert second.startswith("rounding costs ")
+    assert second.startswith("rounding changes scores by ")
     assert re.fullmatch(r"[\d,]+ positions/s in training", third)
     assert re.search(r"64 games, loaded in [\d.]+ s; \d+ steps a superbatch; scale ", err)
     assert re.findall(r"^superbatch (\d) of 3: error 0", err, re.MULTILINE) == ["1", "2", "3"]

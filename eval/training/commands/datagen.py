@@ -145,7 +145,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--hash", type=int, default=1, metavar="MIB", help="size of the TT in MiB (default 1)")
     parser.add_argument(
-        "--network", type=Path, metavar="FILE.snet", help="evaluate with this network (default: classically)"
+        "--network", type=Path, metavar="FILE.snet", help="evaluate with this network (default: classical evaluation)"
     )
     parser.add_argument(
         "--variant",

@@ -12,7 +12,7 @@ from eval.training.statistics import statistics, statistics_text, verify
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the command that `arguments[0]` names, stats or verify; returns the exit status, 1 for unsound shards."""
+    """Runs the command that `arguments[0]` names; returns the exit status, 1 if a shard is unsound."""
     return command(f"secateur datagen {arguments[0]}")(_inspect)(arguments)
 
 

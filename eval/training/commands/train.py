@@ -49,7 +49,7 @@ _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
         ("--superbatches", int, "N", "number of superbatches (default 40)"),
         ("--superbatch-size", int, "N", "positions in a superbatch (default: one pass over the data)"),
         ("--batch-size", int, "N", "positions in a step (default 4096)"),
-        ("--result-share", float, "0..1", "share of the game's result in the target, besides the score (default 0)"),
+        ("--result-share", float, "0..1", "share of the result in the target; the rest is the score's (default 0)"),
         ("--scale", float, "CP", "scale of the sigmoid (default: fitted to the scores and results)"),
         ("--rate", float, None, "highest learning rate (default 0.004)"),
         ("--last-rate", float, None, "learning rate in the last step (default 2e-06)"),
@@ -73,7 +73,7 @@ def _parser() -> Parser:
     add("--checkpoint", type=Path, metavar="FOLDER", help="folder for the run (default: FILE.training)")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--resume", action="store_true", help="continue the run in the checkpoint folder")
-    mode.add_argument("--overwrite", action="store_true", help="replace the run and the network file")
+    mode.add_argument("--overwrite", action="store_true", help="replace the existing run and network file")
     groups = {title: parser.add_argument_group(title) for title in _OPTIONS}
     for title, options in _OPTIONS.items():
         for name, kind, metavar, text in options:
@@ -98,7 +98,7 @@ def _parser() -> Parser:
 
 
 def _default_threads() -> int:
-    """Returns the largest power of two up to 16 and the number of cores. A power of two divides batches equally."""
+    """Returns the largest power of two up to the number of cores, at most 16, so that batches divide equally."""
     return 1 << (min(os.cpu_count() or 1, 16).bit_length() - 1)
 
 
@@ -155,7 +155,7 @@ def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
 
 
 def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
-    """Returns the run to train, and the bytes of --start or None. Raises CommandError and OSError."""
+    """Returns the run to train and the bytes of --start, or None. Raises OSError, and CommandError for bad options."""
     from eval.network.format import read_network_file
     from eval.training.runs import Run, check_new, load_run
     from eval.training.samples import Filter
@@ -228,13 +228,13 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
         checked = "" if validation is None else f", validation error {validation:.6f}"
         print(f"{shown(options.output)}: training error {facts['training_error']:.6f}{checked}")
         if loss["positions"]:
-            print(f"rounding costs {loss['rms']} centipawns (root mean square), {loss['most']} at most")
+            print(f"rounding changes scores by {loss['rms']} centipawns (root mean square), {loss['most']} at most")
         print(f"{trainer.pace():,.0f} positions/s in training")
     return 0
 
 
 def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes | None) -> None:
-    """Makes the pool, then replaces an earlier run by `run`, unless it is resumed. Raises CommandError and OSError."""
+    """Makes the pool, then begins the run unless it is resumed. Raises OSError, and CommandError for unusable data."""
     from eval.training.pool import build_pool
     from eval.training.runs import adopt_pool, begin_run, new_pool
 

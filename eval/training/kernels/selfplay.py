@@ -144,7 +144,7 @@ def _set_up(worker, variant, ranks, random):
 
 @subkernel
 def _ending(worker):
-    """Returns how the rules end the game at the root: an index into ENDINGS as int64, -1 for not. Mutates `worker`."""
+    """Returns how the rules end the game at the root: an index into ENDINGS as int64, or -1. Mutates `worker`."""
     frame = worker.stack[0]
     position = frame.position
     if generate_all(position, frame.moves, 0) == 0:
