@@ -31,9 +31,9 @@ Evaluate = Callable[[Any], npt.NDArray[np.int64]]
 class Errors:
     """The errors of one evaluation.
 
-    `scores` is the score error, with the scale that fits the scores best. `results` is the result error, with the scale
-    that fits the evaluation best (`scale`, centipawns). `difference` is `results` minus that of the first evaluation,
-    and `deviation` is the standard error of the difference, which treats games as independent samples.
+    `scores` is the score error, with the scale of the Comparison. `results` is the result error, with `scale`, the
+    scale in centipawns with which this evaluation predicts results best. `difference` is `results` minus that of the
+    first evaluation. `deviation` is the standard error of the difference, which treats games as independent samples.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of evaluations on the same positions; `scale`, in centipawns, fits the scores best."""
+    """A comparison of evaluations. `scale`, in centipawns, is the one with which the scores predict results best."""
 
     positions: int
     games: int
@@ -62,7 +62,7 @@ def classical_scores(samples: Any) -> npt.NDArray[np.int64]:
 
 
 def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Comparison:
-    """Compares evaluations on the samples of shards, SAMPLE[n] each. Raises ShardError if there are no positions."""
+    """Compares evaluations, by name, on SAMPLE[n] of each shard. Raises ShardError if there are no positions."""
     values: dict[str, list[Reals]] = {name: [] for name in evaluations}
     scores, results, games = [], [], []
     begun = 0

@@ -1,8 +1,8 @@
 """Generates self-play games in one process or in many, and resumes after a crash.
 
-Game number n of a seed is always the same game. Workers play blocks of GAMES_PER_BLOCK games, and the blocks are
-appended in order, so the files in a folder do not depend on the number of workers. After a `kill -9`, the same command
-continues after the last whole block.
+With the same seed, settings, network and sources, game number n is always the same game. Workers play blocks of
+GAMES_PER_BLOCK games, which are appended to shards in order, so the files in a folder do not depend on the number of
+workers. After a `kill -9`, the same command continues after the last whole block.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ from search.kernels.worker import forget, new_worker, set_network
 GAMES_PER_BLOCK: Final = 16
 BLOCKS_PER_SHARD: Final = 256
 
-#: The modules of this package that games depend on.
+#: The modules of this package whose code determines the games.
 _SOURCES: Final = ("generation.py", "kernels/records.py", "kernels/selfplay.py")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of self-play games. Scores are in centipawns; RULES describes the fields.
+    """The settings of self-play games. Scores are in centipawns; RULES describes most fields.
 
     `network` is the digest of the network that evaluates, empty for the classical evaluation; `generate` sets it.
-    Raises ValueError, with a message of one line, if a value is out of range.
+    `hash_mebibytes` is the size of the TT. Raises ValueError, with a message of one line, if a value is invalid.
     """
 
     seed: int = 1
@@ -99,7 +99,7 @@ class Settings:
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)} (got {self.variant})")
 
     def as_rules(self) -> Any:
-        """Returns the settings as a RULES record."""
+        """Returns the settings that RULES contains, as a RULES record."""
         rules = allocate(RULES, 1)[0]
         for name in RULES.names or ():
             rules[name] = VARIANTS.index(self.variant) if name == "variant" else getattr(self, name)
@@ -115,14 +115,14 @@ def source_digest() -> str:
 
 
 class Player:
-    """A player of self-play games; it plays any game, given its number."""
+    """A player of self-play games with fixed settings, which plays the game of any number."""
 
     def __init__(self, settings: Settings, network: bytes = b"") -> None:
         """Sets up the search. `network` is the contents of a network file, empty for the classical evaluation.
 
-        Raises NetworkError if the file is unusable, and EvaluationError if the process has a custom evaluation.
+        Raises NetworkError if `network` is invalid, and EvaluationError if the process has a custom evaluation.
         """
-        # A custom evaluation is compiled into the search, so it would label the games whatever the settings say.
+        # A custom evaluation is compiled into the search, so it would score the moves, whatever the settings say.
         require_own_evaluation("training data")
         self._seed = settings.seed
         self._rules = settings.as_rules()
@@ -136,7 +136,7 @@ class Player:
         self._plies = allocate(PLY, settings.max_plies)
 
     def play(self, index: int) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
-        """Plays game number `index`; returns GAME[1] and PLY[n]."""
+        """Plays game number `index`; returns its head, GAME[1], and its recorded plies, PLY[n]."""
         forget(self._worker)
         self._worker["generation"] = 0
         self._table["check"] = self._table["word"] = 0
@@ -147,7 +147,7 @@ class Player:
 
 
 def _random(seed: int, index: int) -> npt.NDArray[np.uint64]:
-    """Returns the first state of a game's random number generator, uint64[1], odd."""
+    """Returns the initial state of a game's random number generator: uint64[1], an odd number."""
     digest = hashlib.sha256(f"{seed} {index}".encode()).digest()
     return np.array([int.from_bytes(digest[:8], "little") | 1], np.uint64)
 
@@ -157,7 +157,7 @@ _player = cache(Player)  # a process plays with one set of settings
 
 @dataclass(frozen=True)
 class Task:
-    """A block to play, with the digest of the required sources and the contents of the network file."""
+    """A block of games to play: its settings and number, the digest of the required sources, and the network file."""
 
     settings: Settings
     block: int
@@ -166,9 +166,9 @@ class Task:
 
 
 def play_block(task: Task) -> bytes:
-    """Plays a block; returns its bytes. Raises RuntimeError if this process has other sources than the task."""
+    """Plays a block; returns its bytes. Raises RuntimeError if this process has other sources, and as Player does."""
     if source_digest() != task.sources:
-        raise RuntimeError("the worker has another version of Secateur")
+        raise RuntimeError(f"this worker's version of Secateur is {source_digest()}, the command's is {task.sources}")
     player = _player(task.settings, task.network)
     start = task.block * GAMES_PER_BLOCK
     games, plies = zip(*map(player.play, range(start, start + GAMES_PER_BLOCK)), strict=True)
@@ -177,7 +177,7 @@ def play_block(task: Task) -> bytes:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a run: the numbers of blocks and positions in the folder."""
+    """The progress of `generate`: the numbers of blocks and positions that the folder contains."""
 
     blocks: int
     positions: int
@@ -200,10 +200,11 @@ def generate(
 ) -> Progress:
     """Plays until the folder contains the first `games` games (rounded up to blocks) or at least `positions` positions.
 
-    Completes missing or short shards, lowest numbers first. Calls `on_progress` at the start and after each block.
-    `network` is the contents of the network file that evaluates, empty for the classical evaluation. Raises OSError,
-    ShardError, ClusterError, NetworkError, EvaluationError if the process has a custom evaluation, and WorkError if a
-    block could not be played.
+    Plays missing blocks in ascending order, in `workers` processes or on the Dask scheduler `cluster`. Calls
+    `on_progress` at the start and after each block; returns the final progress. `network` is the contents of the
+    network file that evaluates, empty for the classical evaluation. Raises OSError; ShardError if another process uses
+    the folder, or if a shard is unusable or has other settings; ClusterError if the cluster is unusable; NetworkError
+    if `network` is invalid; EvaluationError if the process has a custom evaluation; and WorkError if a block fails.
     """
     require_own_evaluation("training data")
     settings = replace(settings, network=network_digest(network))
@@ -249,7 +250,7 @@ def generate(
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Adds `path` to OSErrors without a path, such as the error of a full disk."""
+    """Adds `path` to an OSError from the `with` block if it has no path, such as the error of a full disk."""
     try:
         yield
     except OSError as error:
@@ -258,7 +259,7 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
-    """Returns the shards of a folder by number. Raises ShardError if one is damaged or has another head."""
+    """Returns a folder's shards by number. Raises OSError, and ShardError if one is unusable or has another head."""
     there: dict[int, Shard] = {}
     for path in sorted(folder.glob(f"shard-*{FINISHED}")) + sorted(folder.glob(f"shard-*{UNFINISHED}")):
         number = _number_of(path)
@@ -283,7 +284,7 @@ def _number_of(path: Path) -> int:
 
 
 def _missing_blocks(have: dict[int, int], end: int | None) -> Iterator[int]:
-    """Yields the numbers below `end` of the blocks to play, in order; `have` is the number of blocks in each shard."""
+    """Yields the numbers of the missing blocks (below `end`, if given) in order; `have` counts each shard's blocks."""
     for number in count():
         first = number * BLOCKS_PER_SHARD
         for block in range(first + have.get(number, 0), first + BLOCKS_PER_SHARD):
@@ -295,7 +296,7 @@ def _missing_blocks(have: dict[int, int], end: int | None) -> Iterator[int]:
 def _play_in_order(
     tasks: Iterator[Task], workers: int, cluster: str | None
 ) -> Generator[tuple[int, bytes], None, None]:
-    """Yields blocks with their numbers, in the order of the tasks, not of completion."""
+    """Plays blocks; yields (number, bytes) in the order of `tasks`. Raises WorkError if one fails, and ClusterError."""
     wanted: deque[int] = deque()
     waiting: dict[int, bytes] = {}
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from eval.training.shards import ShardError
 from search.outcome import FULL_MATERIAL, LEAST_MATERIAL, PIECE_MATERIAL
 
-#: Scores are counted in steps of this many centipawns, up to a limit. Larger scores win, except for blunders that the
-#: few nodes of self-play cause; those blunders would distort the fit to smaller scores.
+#: Scores are counted in steps of SCORE_STEP centipawns, from -SCORE_LIMIT to SCORE_LIMIT. Larger scores win, except
+#: for blunders that the few nodes of self-play cause; those blunders would distort the fit to smaller scores.
 SCORE_STEP: Final = 10
 SCORE_LIMIT: Final = 400
 BINS: Final = 2 * SCORE_LIMIT // SCORE_STEP + 1
@@ -36,8 +36,8 @@ Counts = npt.NDArray[np.float64]
 class Fit:
     """The coefficients of the two polynomials in centipawns, lowest power first, and the quality of the fit.
 
-    `loss` is the mean negative logarithm of the chance that the model gives to the actual result; `plain_loss` is that
-    of a model that gives each result its share of all positions.
+    `loss` is the mean negative logarithm of the chance that the model gives to the actual result; `plain_loss` is the
+    same for a model that gives each result its share of all positions.
     """
 
     win_score: tuple[float, ...]
@@ -48,7 +48,7 @@ class Fit:
 
 
 def count_results(batches: Iterable[npt.NDArray[np.void]]) -> Counts:
-    """Counts the positions of SAMPLE[n]: float64[FULL_MATERIAL + 1][BINS][3], in the order lost, drawn, won."""
+    """Counts positions by material, score and result (lost, drawn, won), as float64[FULL_MATERIAL + 1][BINS][3]."""
     counts = np.zeros((FULL_MATERIAL + 1, BINS, 3))
     for samples in batches:
         samples = samples[np.abs(samples["score"].astype(np.int64)) <= SCORE_LIMIT]
@@ -67,7 +67,7 @@ def bin_scores() -> npt.NDArray[np.float64]:
 
 def chances(parameters: npt.NDArray[np.float64]) -> Counts:
     """Returns the chances of each result by material and score, in the shape of the counts. `parameters` are the
-    coefficients of both polynomials, whose values are kept above zero.
+    coefficients of the two polynomials, whose values are raised to at least 1 and 5 centipawns.
     """
     share = np.arange(FULL_MATERIAL + 1) / FULL_MATERIAL
     powers = share[:, None] ** np.arange(DEGREE)
@@ -85,7 +85,7 @@ def mean_loss(counts: Counts, given: Counts) -> float:
 
 
 def fit(counts: Counts) -> Fit:
-    """Returns the model that fits the counts best. Raises ShardError if there are no counts."""
+    """Returns the model that fits the counts best. Raises ShardError if all counts are 0."""
     from scipy.optimize import minimize
 
     if not counts.sum():
@@ -104,7 +104,7 @@ def fit(counts: Counts) -> Fit:
 
 
 def calibration(counts: Counts, fitted: Fit) -> list[tuple[int, int, float, float]]:
-    """Returns rows by score, from White's view: (centipawns, positions, expected points, actual points)."""
+    """Returns a row for each range of White's scores: (mean score, positions, expected points, actual points)."""
     given = chances(np.array([*fitted.win_score, *fitted.spread]))
     rows = []
     edges = (-400, -250, -150, -80, -40, -15, 15, 40, 80, 150, 250, 400)

@@ -1,10 +1,10 @@
 """The pool: the training data of a network, in one file of shuffled positions that training maps into memory.
 
-    training.samples    SAMPLE[n], shuffled, of the games to learn from
+    training.samples    SAMPLE[n] of the games to learn from, shuffled
     validation.samples  SAMPLE[m] of the games that are held out for validation
-    pool.json           facts about their origin
+    pool.json           `Facts` about these positions and their games
 
-Whole games are held out, because neighbouring positions share their result. A hash of the game decides, so the same
+Whole games are held out, because neighbouring positions share their result. A hash of the game selects it, so the same
 games are held out with every seed, and a game that was played twice is never in both files.
 
 The file is shuffled once, in two passes that need little memory: positions go to random buckets, then each bucket is
@@ -28,7 +28,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.files import open_regular, parse_json, printable, read_bytes, shown
+from engine.files import count_of, open_regular, parse_json, printable, read_bytes, shown
 from engine.memory import readable
 from eval.training.kernels.gradients import count_unsound
 from eval.training.kernels.records import PLY, SAMPLE
@@ -41,7 +41,7 @@ TRAINING: Final = "training.samples"
 VALIDATION: Final = "validation.samples"
 FACTS: Final = "pool.json"
 
-#: The average number of positions in a bucket: 64 MiB.
+#: Buckets contain at most this many positions (64 MiB) on average.
 BUCKET: Final = 1 << 21
 #: The slope of the scores is fitted to at most this many positions.
 SLOPE_POSITIONS: Final = 500_000
@@ -51,9 +51,10 @@ SLOPE_POSITIONS: Final = 500_000
 class Facts:
     """The facts about a pool: its contents and their origin.
 
-    `share` is the share of games held out, and `wanted` is the filter. `slope` is the scale in centipawns with which
-    scores predict results best. `crc` is the CRC-32 of the training positions. `sources` are the settings of the games,
-    each with its number of games. `seconds` is the time that making the pool took, or None if it was not measured.
+    The first four fields are numbers: of shards, games, training positions and validation positions. `share` is the
+    share of games held out, and `wanted` the filter. `slope` is the scale in centipawns with which scores predict
+    results best. `crc` is the CRC-32 of the training positions. `sources` are the settings of the games, each with its
+    number of games. `seconds` is the time that making the pool took, or None if it was not measured.
     """
 
     shards: int
@@ -78,7 +79,7 @@ class Pool:
 
 
 def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
-    """Selects about `share` of a shard's games for validation by a hash of the game; returns a mask, bool[n]."""
+    """Selects about `share` of a shard's games for validation by a hash of its moves; returns a mask, bool[n]."""
     chosen = np.zeros(len(shard.games), np.bool_)
     limit = share * 2.0**32
     for index, (first, count) in enumerate(zip(shard.first.tolist(), shard.games["plies"].tolist(), strict=True)):
@@ -98,8 +99,9 @@ def build_pool(
 ) -> Facts:
     """Decodes, filters, splits and shuffles shards (see `find_shards`) into a pool in `folder`, which must be empty.
 
-    The same shards in the same order and the same arguments give the same pool. Calls `on_shard(shards, positions)`
-    with the totals so far after each shard. Raises OSError, and ShardError if a shard is truncated or corrupt.
+    Returns its facts. The same shards in the same order and the same arguments give the same pool. Calls
+    `on_shard(shards, positions)` with the totals so far after each shard. Raises OSError, and ShardError if a shard is
+    missing, is truncated or corrupt, or contains invalid positions.
     """
     began = time.perf_counter()
     rng = np.random.default_rng([seed, 0])
@@ -117,7 +119,8 @@ def build_pool(
             learning, kept = shard_samples(shard, wanted, ~out), shard_samples(shard, wanted, out)
             unsound = int(count_unsound(learning) + count_unsound(kept))
             if unsound:
-                raise ShardError(f"{path}: invalid positions: {unsound}; check the file with `secateur datagen verify`")
+                invalid = count_of(unsound, "invalid position")
+                raise ShardError(f"{path}: contains {invalid}; check the file with `secateur datagen verify`")
             checking.write(kept.tobytes())
             choice = rng.integers(count, size=len(learning))
             for number, file in enumerate(dealt):
@@ -144,7 +147,7 @@ def build_pool(
 
 
 def _summed_up(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Merges sources that differ only in their numbers of games."""
+    """Merges sources that differ only in their numbers of games, which it adds."""
     games: dict[str, int] = {}
     for source in sources:
         settings = {name: value for name, value in source.items() if name != "games"}
@@ -167,7 +170,7 @@ def expected_results(centipawns: Reals, slope: float) -> Reals:
 
 
 def fit_slope(centipawns: Reals, results: Reals) -> float:
-    """Returns the slope with which values predict results best (least squares), by golden section in 20 to 2000."""
+    """Returns the slope, 20 to 2000, with which `centipawns` predict `results` best (least squares, golden section)."""
 
     def loss(log_slope: float) -> float:
         return float(np.mean((expected_results(centipawns, math.exp(log_slope)) - results) ** 2))
@@ -183,13 +186,13 @@ def fit_slope(centipawns: Reals, results: Reals) -> float:
 
 
 def holds_samples(head: bytes) -> bool:
-    """Returns whether a file that begins with these bytes contains positions."""
+    """Returns whether `head`, the beginning of a file, contains at least one position and no invalid ones."""
     samples = np.frombuffer(head, SAMPLE, len(head) // SAMPLE.itemsize).copy()
     return bool(len(samples)) and not count_unsound(readable(samples))
 
 
 def _mapped(path: Path, count: int) -> Any:
-    """Maps the `count` positions of a file into memory. Raises OSError, and ShardError if the file has another size."""
+    """Maps a file of SAMPLE[count] into memory. Raises OSError, and ShardError if the file has another size."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size != count * SAMPLE.itemsize:
@@ -209,17 +212,17 @@ def read_facts(folder: Path) -> Facts:
 
 
 def open_pool(folder: Path) -> Pool:
-    """Opens a pool. Raises OSError, and ShardError if it is incomplete."""
+    """Opens a pool. Raises OSError, and ShardError if its facts are damaged or a file has the wrong size."""
     facts = read_facts(folder)
     training, validation = _mapped(folder / TRAINING, facts.training), _mapped(folder / VALIDATION, facts.validation)
     return Pool(training, validation, facts)
 
 
 def batches(seed: int, chunks: int, size: int, step: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Yields the chunks of each batch, int64[size], of an endless training run, beginning at `step` (from 0 on).
+    """Yields batches without end, beginning at `step` (from 0 on): for each, the numbers of its chunks, int64[size].
 
-    An epoch is cut into whole batches; the few chunks left over differ from epoch to epoch. A batch depends only on its
-    step and the other arguments, so a run can resume at any step.
+    An epoch cuts `chunks` chunks into whole batches; the few chunks left over differ from epoch to epoch. A batch
+    depends only on its step and the other arguments, so a run can resume at any step.
     """
     a_pass = chunks // size
     while True:

@@ -18,7 +18,7 @@ _CHUNK: Final = 65_536
 
 
 def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
-    """Returns the network with features in units of 1 / QA and outputs in units of 1 / QB, rounded to nearest.
+    """Returns the network with features in units of 1 / QA and outputs in units of 1 / QB, all rounded.
 
     Output weights are small, but their integers go only from -127 to 127. So they are stretched until the largest is
     about 127, and the network's scale is reduced from SCALE by the same factor.
@@ -38,7 +38,7 @@ def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
 
 
 def restore(network: Network, layers: Layers) -> None:
-    """Writes a network's weights into `layers` (mutated), which must have its size: the inverse of `quantised`."""
+    """Writes a network's weights into `layers` (mutated) of the same size: the inverse of `quantised`."""
     layers.features[:] = network.features / QA
     layers.bias[:] = network.bias / QA
     stretch = SCALE / network.scale
@@ -60,7 +60,7 @@ def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:
 def measure(network: Network, samples: Any, exact: npt.NDArray[np.float64]) -> dict[str, float]:
     """Measures how much rounding changes the float network's `exact` scores of SAMPLE[n].
 
-    Returns `positions`, n, and `most` and `rms`, the largest and the root mean square difference in centipawns.
+    Returns a dictionary: `positions` is n, `most` and `rms` are the largest and the root mean square difference in cp.
     """
     differences = integer_scores(network, samples) - exact if len(samples) else np.zeros(1)
     most, rms = float(np.abs(differences).max()), math.sqrt(float(np.mean(differences**2)))

@@ -1,7 +1,7 @@
 """Training runs: each is a folder with a pool (see `eval.training.pool`), from which the run resumes exactly.
 
     run.json        recipe and data
-    checkpoint.npz  parameters, moments and log after the last finished superbatch
+    checkpoint.npz  parameters, state of the optimiser and log after the last finished superbatch
     log.jsonl       a line for each superbatch
     start.snet      the network that the run began with, if it did not begin with random weights
 
@@ -50,7 +50,7 @@ _NEW: Final = ".new-pool-"
 @dataclass(frozen=True)
 class Run:
     """A recipe and its data: files and folders of shards, `partial` to include unfinished shards, the filter `wanted`,
-    and the share of games held out for validation.
+    and the share of games held out for validation. Raises TrainingError if a value is out of range.
     """
 
     recipe: Recipe
@@ -63,14 +63,14 @@ class Run:
         if not 0.0 <= self.validation < 1.0:
             raise TrainingError(f"validation must be at least 0 and less than 1 (got {self.validation:g})")
         if self.wanted.halfmoves < 1:
-            raise TrainingError(f"halfmoves must be more than 0 (got {self.wanted.halfmoves})")
+            raise TrainingError(f"halfmoves must be greater than 0 (got {self.wanted.halfmoves})")
 
 
 def check_new(folder: Path, overwrite: bool) -> None:
     """Checks that a new run may begin in a folder.
 
-    Raises TrainingError if it contains an earlier run and `overwrite` is not set, or if it contains no run but a file
-    with the name of one of a run's files. Raises OSError if such a file is not the earlier run's own.
+    Raises TrainingError if the folder contains an unusable run or, without `overwrite`, any run, or if it contains no
+    run but a file with the name of one of a run's files. Raises OSError if a file of a run is of another kind.
     """
     if os.path.lexists(folder / RUN):
         load_run(folder)
@@ -84,10 +84,10 @@ def check_new(folder: Path, overwrite: bool) -> None:
 
 
 def load_run(folder: Path) -> Run:
-    """Reads `run.json`, and checks that all files with the names of a run's files are its own.
+    """Returns the run that `run.json` describes, and checks that the folder's other files can belong to a run.
 
-    Raises TrainingError if there is no usable run, or if a file is a link, because the run would write to its target.
-    Raises OSError if a file is of another kind.
+    Raises TrainingError if `run.json` is missing or unusable, or if a run's file is a link, because the run would write
+    to the link's target. Raises OSError if a file with the name of a run's file is of another kind.
     """
     path = folder / RUN
     for name in (RUN, *_FILES):
@@ -110,14 +110,14 @@ def load_run(folder: Path) -> Run:
 
 
 def _output(folder: Path, name: str) -> Output:
-    """Returns a file of a run, ready to write. Raises OSError if a file of another kind has its name."""
+    """Returns the output for a file of a run. Raises OSError if it is not writable or is a file of another kind."""
     kind, is_own = _FILES[name]
     return Output(folder / name, is_own, kind)
 
 
 @contextmanager
 def new_pool(folder: Path) -> Iterator[Path]:
-    """Removes the pool folders of killed commands, then yields a new one, empty and temporary, in a run's folder."""
+    """Removes the pools that killed commands left in a run's `folder`, then yields an empty temporary folder there."""
     for left in folder.glob(f"{_NEW}*/"):
         if not left.is_symlink() and all(
             path.name.isdecimal() or path.name in (TRAINING, VALIDATION, FACTS) for path in left.iterdir()
@@ -128,9 +128,9 @@ def new_pool(folder: Path) -> Iterator[Path]:
 
 
 def begin_run(folder: Path, run: Run, start: bytes | None) -> None:
-    """Replaces an earlier run with a new one without a pool. Raises OSError, and TrainingError as `check_new` does.
+    """Removes the files of an earlier run from the folder, then writes those of the new run except its pool.
 
-    `start` is the contents of the network file that the run begins with, or None for random weights.
+    `start` is the contents of the start network's file, or None. Raises OSError, and TrainingError as `check_new` does.
     """
     check_new(folder, overwrite=True)  # again, because making the pool may take hours
     for name in _FILES:
@@ -146,19 +146,19 @@ def save_run(folder: Path, run: Run) -> None:
 
 
 def adopt_pool(folder: Path, new: Path) -> None:
-    """Moves a pool from `new` to the run's folder; `pool.json` is last and marks it as whole. Raises OSError."""
+    """Moves a pool from `new` to a run's folder; `pool.json`, the last file, marks it as complete. Raises OSError."""
     for name in (TRAINING, VALIDATION, FACTS):
         _output(folder, name)  # again, so that only a file of the run is replaced
         (new / name).replace(folder / name)
 
 
 def state_outputs(folder: Path) -> tuple[Output, Output]:
-    """Returns the checkpoint and the log. Raises OSError if other files have their names."""
+    """Returns the outputs for the checkpoint and the log. Raises OSError as `_output` does."""
     return _output(folder, CHECKPOINT), _output(folder, LOG)
 
 
 def save_state(outputs: tuple[Output, Output], state: State) -> None:
-    """Writes the checkpoint and the log. Raises OSError."""
+    """Writes `state` to the checkpoint and its log to the log file. Raises OSError."""
     checkpoint, log_file = outputs
     lines = "".join(json.dumps(asdict(entry)) + "\n" for entry in state.log).encode()
     buffer = io.BytesIO()
@@ -177,7 +177,8 @@ def save_state(outputs: tuple[Output, Output], state: State) -> None:
 def load_state(folder: Path, recipe: Recipe) -> State:
     """Returns the state after the last finished superbatch, or the run's initial state if there is none.
 
-    Raises TrainingError, and NetworkError if the start network is damaged.
+    Raises TrainingError if the checkpoint is unreadable or damaged, or if the start network has another size than the
+    recipe. Raises NetworkError if the start network is unreadable or damaged.
     """
     path = folder / CHECKPOINT
     if not path.exists():
@@ -202,7 +203,7 @@ def load_state(folder: Path, recipe: Recipe) -> State:
 def train(
     folder: Path, trainer: Trainer, on_step: Callable[[Moment], None], on_superbatch: Callable[[Entry], None]
 ) -> None:
-    """Trains to the end and saves the state after each superbatch. Raises OSError and TrainingError."""
+    """Trains to the end; saves the state after each superbatch. Raises OSError; TrainingError if training diverges."""
     outputs = state_outputs(folder)
     while not trainer.is_finished:
         entry = trainer.superbatch(on_step)

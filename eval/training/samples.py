@@ -32,11 +32,11 @@ Samples = npt.NDArray[np.void]
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter of positions; each field leaves some out.
+    """A filter of positions.
 
-    `skip` leaves out the first plies of a game, random ones included; `score_limit` positions with a score of at least
-    that size (centipawns); `quiet` positions in check and those whose best move is a capture or a promotion;
-    `halfmoves` positions with at least that many plies since the last capture or pawn move.
+    It leaves out the first `skip` plies of a game, random ones included; positions that score at least `score_limit`
+    centipawns for either side; positions with at least `halfmoves` plies since the last capture or pawn move; and, if
+    `quiet` is true, positions in check and those whose best move is a capture or a promotion.
     """
 
     skip: int = 0
@@ -45,7 +45,7 @@ class Filter:
     halfmoves: int = HALFMOVES
 
     def as_array(self) -> npt.NDArray[np.int64]:
-        """Returns the fields in order, as the kernels take them, int64[4]."""
+        """Returns the fields in order for the kernels, int64[4]."""
         return np.array([self.skip, self.score_limit, self.quiet, self.halfmoves], np.int64)
 
 
@@ -53,7 +53,7 @@ ALL: Final = Filter(score_limit=1 << 15, quiet=False, halfmoves=ANY_HALFMOVES)
 
 
 def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[np.bool_] | None = None) -> Samples:
-    """Returns the wanted positions of a shard in order, SAMPLE[n], or only those of the `chosen` games, if given."""
+    """Returns the wanted positions of a shard in order, SAMPLE[n]; `chosen`, bool[games], limits them to some games."""
     games, first = shard.games, shard.first
     if chosen is not None:
         games, first = games[chosen], first[chosen]
@@ -65,7 +65,7 @@ def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[n
 def samples(
     paths: Sequence[str | Path] | str | Path, wanted: Filter = Filter(), partial: bool = False
 ) -> Iterator[Samples]:
-    """Yields the wanted positions of each shard, SAMPLE[n]; see `find_shards` for the arguments. Raises ShardError."""
+    """Yields the wanted positions of each shard in `find_shards`, SAMPLE[n]. Raises ShardError as `read_shard` does."""
     for path in find_shards(paths, partial):
         yield shard_samples(read_shard(path), wanted)
 
@@ -78,6 +78,6 @@ def unpacked(samples: Samples) -> Any:
 
 
 def game_numbers(samples: Samples) -> npt.NDArray[np.int64]:
-    """Returns the number of each position's game, from 0 on, for SAMPLE[n] of one shard, int64[n]."""
+    """Numbers the games in SAMPLE[n] of one shard from 0 on; returns the number of each position's game, int64[n]."""
     numbers: npt.NDArray[np.int64] = np.cumsum(np.diff(samples["game"], prepend=samples["game"][:1]) != 0)
     return numbers

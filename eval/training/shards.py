@@ -1,8 +1,8 @@
 """Shards: the files that contain games. They take about 4.3 bytes a position.
 
-    file     head, settings (JSON, UTF-8, padded with spaces), blocks, and a foot once it is finished
-    head     "SECGAMES", then uint32: version, number of the shard, bytes of settings, CRC-32 of the bytes before
-             it and of the settings; 24 bytes
+    file     head, settings (JSON, UTF-8, padded with spaces), blocks, and, if it is finished, a foot
+    head     "SECGAMES", then four uint32: version, number of the shard, bytes of settings, CRC-32 of the
+             bytes before this CRC and of the settings; 24 bytes
     block    BLOCK (24 bytes), then GAME[games] (32 bytes each), then PLY[positions] (4 bytes each): the games' plies
              one game after the other; padded with zeros to a multiple of 8
     foot     FOOT (32 bytes)
@@ -38,7 +38,7 @@ _HEAD: Final = np.dtype([("magic", "S8"), ("version", "<u4"), ("number", "<u4"),
 BLOCK: Final = np.dtype(
     [
         ("magic", "S4"),
-        # The block's number in the whole run. The index of its first game is number * games.
+        # The block's number among the blocks of all shards of a folder. The index of its first game is number * games.
         ("number", "<u4"),
         ("games", "<u4"),
         ("positions", "<u4"),
@@ -65,15 +65,15 @@ FINISHED, UNFINISHED = ".games", ".part"
 
 
 class ShardError(CommandError, ValueError):
-    """Raised if a shard is unusable; the message is one line that names the file."""
+    """Raised if a shard or a pool is unusable, or if there are no positions; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Shard:
     """The games of one file, mapped into memory.
 
-    `games` is GAME[n], `plies` is PLY[m], a view of the whole file, and `first` (int64[n]) contains the index in
-    `plies` of the first ply of each game.
+    `settings` are those in the file's head, and `blocks` is the number of blocks. `games` is GAME[n], `plies` is
+    PLY[m], a view of the whole file, and `first` (int64[n]) contains the index into `plies` of each game's first ply.
     """
 
     path: Path
@@ -100,15 +100,16 @@ def encode_block(number: int, games: npt.NDArray[np.void], plies: npt.NDArray[np
 
 
 def shard_path(folder: Path, number: int, ending: str = FINISHED) -> Path:
-    """Returns the path of shard `number` in a folder."""
+    """Returns the path of shard `number` in a folder; `ending` is FINISHED or UNFINISHED."""
     return folder / f"shard-{number:06}{ending}"
 
 
 class ShardWriter:
     """A writer that appends blocks to an unfinished shard and finishes it; callers must close it.
 
-    It continues an existing shard, even a finished one, after its last whole block. It raises OSError, and ShardError
-    if the existing shard is damaged or was made with other settings.
+    It continues an existing shard, even a finished one, after its last whole block. The constructor raises ShardError
+    if the existing shard is a link, is damaged, or has another number or other settings. `append` and `finish` raise
+    ShardError if another file has taken the shard's place. All of them raise OSError.
     """
 
     def __init__(self, folder: Path, number: int, settings: dict[str, Any]) -> None:
@@ -131,7 +132,7 @@ class ShardWriter:
             raise
 
     def _resume(self, number: int, settings: dict[str, Any]) -> None:
-        """Reads the existing file and cuts off what follows its whole blocks: an incomplete block, a foot or zeros."""
+        """Writes the head of an empty file, or cuts off an incomplete block, a foot or zeros after the whole blocks."""
         self._file.seek(0)
         data = self._file.read()
         if _is_empty(data, _encode_head(number, settings)):
@@ -182,7 +183,7 @@ class ShardWriter:
         return foot.tobytes()
 
     def finish(self) -> Path:
-        """Writes the foot, forces all data to the disk, and renames the shard; returns its final path."""
+        """Writes the foot, forces all data to the disk, closes the file and renames it; returns its final path."""
         self._file.write(self._foot())
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -208,7 +209,7 @@ def _encode_head(number: int, settings: dict[str, Any]) -> bytes:
 
 
 def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Raises ShardError, which names the differences, if a shard was not made with the wanted settings."""
+    """Raises ShardError, which names the differences, if the settings `found` in a shard are not `wanted`."""
     keys = [key for key in sorted(found.keys() | wanted.keys()) if found.get(key) != wanted.get(key)]
     if keys:
         differences = ", ".join(f"{key} {found.get(key)} instead of {wanted.get(key)}" for key in keys)
@@ -216,7 +217,7 @@ def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
 
 
 def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
-    """Returns whether an unfinished shard ends before the end of the head with these settings. Raises OSError."""
+    """Returns whether an unfinished shard has only part of the head with these settings, or zeros. Raises OSError."""
     with open_regular(path) as file:
         head = _encode_head(number, settings)
         data: bytes = file.read(len(head))
@@ -224,12 +225,12 @@ def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
 
 
 def _is_empty(data: bytes, head: bytes) -> bool:
-    """Returns whether a file contains at most its head; a loss of power may leave zeros in its place."""
+    """Returns whether `data` is the beginning of `head`, or zeros, which a loss of power may leave instead."""
     return head.startswith(data) or not data.strip(b"\0")
 
 
 def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any], int]:
-    """Returns a shard's number and settings, and the length of its head. Raises ShardError."""
+    """Returns a shard's number, settings, and offset of the first block. Raises ShardError if its head is unusable."""
     if bytes(data[:8]) != MAGIC[: len(data)]:
         raise ShardError(f"{path}: is not a shard of games")
     truncated = ShardError(f"{path}: is truncated: its head is incomplete")
@@ -254,9 +255,10 @@ def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any]
 def _read_blocks(
     path: Path, data: bytes | mmap.mmap, at: int, check: bool = True
 ) -> tuple[list[tuple[npt.NDArray[np.void], int]], int]:
-    """Returns the games of each block with the index of its first ply, and the end of the last whole block.
+    """Returns (GAME[n], index of its first ply in `Shard.plies`) for each whole block, and the offset after the last.
 
-    Ignores an incomplete block, a foot and zeros at the end. Raises ShardError if a block is faulty.
+    Begins at offset `at`. Ignores an incomplete block, a foot and zeros at the end. Raises ShardError if a block is
+    faulty; compares checksums only if `check` is true.
     """
     blocks = []
     while at + BLOCK.itemsize <= len(data):
@@ -285,7 +287,7 @@ def _read_blocks(
 
 
 def _check_foot(path: Path, data: bytes | mmap.mmap) -> npt.NDArray[np.void]:
-    """Checks the checksum in the foot of a finished shard, and returns the foot. Raises ShardError."""
+    """Returns the foot of a finished shard. Raises ShardError if it is missing or its checksum is wrong."""
     at = len(data) - FOOT.itemsize
     foot = np.frombuffer(data, FOOT, 1, at)[0] if at >= _HEAD.itemsize else None
     if foot is None or foot["magic"] != _FOOT_MAGIC:
@@ -356,7 +358,9 @@ def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False)
 
 @contextmanager
 def only_writer(folder: Path, doing: str) -> Iterator[None]:
-    """Locks a folder until the block or the process ends. Raises ShardError if another process has the lock."""
+    """Locks a folder until the `with` block or the process ends. Raises ShardError if the lock file cannot be used, or
+    if another process has locked the folder; the message says that it is `doing` ("training") there.
+    """
     with ExitStack() as held:
         try:
             held.enter_context(locked(folder / "lock"))

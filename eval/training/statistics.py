@@ -1,4 +1,4 @@
-"""Statistics of training data: counts of positions, results, endings, scores and phases; and the check of its games."""
+"""Counts the positions, results, endings, scores and phases of training data, and checks its games."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from eval.training.kernels.records import ENDINGS, VARIANTS
 from eval.training.samples import ALL, ANY_HALFMOVES, Filter, shard_samples
 from eval.training.shards import Shard, ShardError
 
-#: `statistics` counts the positions with scores below each of these in size, in centipawns.
+#: `statistics` counts the positions whose scores have an absolute value below each of these, in centipawns.
 SCORE_EDGES: Final = (50, 100, 200, 400, 800, 1600)
 
 #: The contribution of each piece code of a packed position to the game phase; code 7 is a rook that may castle.
 _CODE_PHASE: Final = np.array([0, 0, 1, 1, 2, 4, 0, 2], np.int64)
-#: The ranges of phases in the text.
+#: The ranges of phases in the text of `statistics_text`.
 _PHASES: Final = ((24, 24), (18, 23), (12, 17), (6, 11), (1, 5), (0, 0))
 
 #: The length of the buffer of keys: enough for all positions of the longest game.
@@ -31,11 +31,11 @@ _MOST_KEYS: Final = 65_537
 
 
 def statistics(shards: Iterable[Shard]) -> dict[str, Any]:
-    """Returns counts over shards: `shards`, `bytes`, `games`, `positions` and the following.
+    """Returns a dictionary of counts over all shards: `shards`, `bytes`, `games`, `positions` and the following.
 
     `quiet` counts the positions that pass the default filter with any halfmove clock. `results`, `endings` and
-    `variants` count games; `below` counts positions with a score below each of SCORE_EDGES in size; `phases` is a list
-    of the numbers of positions in each game phase, 0 to FULL_PHASE.
+    `variants` count games by name; `below` counts positions with |score| below each of SCORE_EDGES;
+    `phases` is a list of the numbers of positions in each game phase, 0 to FULL_PHASE.
     """
     found = dict.fromkeys(("shards", "bytes", "games", "positions", "quiet"), 0)
     results, endings, variants = (np.zeros(size, np.int64) for size in (3, len(ENDINGS), len(VARIANTS)))
@@ -91,10 +91,7 @@ def _shares(counts: dict[str, int], total: int) -> str:
 
 
 def verify(shard: Shard) -> None:
-    """Replays and checks every game of a shard, with the settings in its head.
-
-    Raises ShardError, which names the first game with a problem.
-    """
+    """Replays and checks every game of a shard by its settings. Raises ShardError if a game or a setting is invalid."""
     try:
         settings = Settings(**{entry.name: shard.settings[entry.name] for entry in fields(Settings)})
     except KeyError as error:

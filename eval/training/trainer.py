@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
+from engine.files import count_of
 from eval.network.format import SCALE, Network
 from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN
 from eval.training.kernels.gradients import (
@@ -37,7 +38,7 @@ from eval.training.kernels.optimizer import adamw_step, make_step, reduce_gradie
 from eval.training.pool import Pool, batches
 from eval.training.quantise import restore
 
-#: The standard deviation of the initial feature weights. With 22 pieces, that of an accumulator is then about 0.5.
+#: The standard deviation of the initial feature weights. That of a sum of 22 weights, one per piece, is about 0.5.
 _FEATURE_SPREAD: Final = 0.1
 #: The initial value of the accumulators' biases.
 _FIRST_BIAS: Final = 0.1
@@ -55,7 +56,7 @@ class Recipe:
     the sigmoid in centipawns, 0 for the one that fits the scores to the results best. After `warm_up` steps (at most a
     tenth of all steps), the learning rate falls from `rate` to `last_rate`. In each step, weights decay by `decay`
     times the learning rate. Gradients with a norm above `clip` are scaled down to it. `start` is the digest of the
-    network whose weights the run began with, empty for random weights.
+    network whose weights the run began with, empty for random weights. Raises TrainingError if a value is out of range.
     """
 
     hidden: int = 128
@@ -82,28 +83,28 @@ class Recipe:
         unit = CHUNK * max(self.threads, 1)
         if self.batch_size < 1 or self.batch_size % unit:
             threads = f" with {self.threads} threads" if self.threads > 1 else ""
-            raise TrainingError(f"batch-size must be a multiple of {unit}{threads} (got {self.batch_size})")
+            raise TrainingError(f"batch-size must be a positive multiple of {unit}{threads} (got {self.batch_size})")
         if not 0.0 <= self.result_share <= 1.0:
             raise TrainingError(f"result-share must be 0 to 1 (got {self.result_share:g})")
         for name in ("superbatches", "threads", "rate", "clip"):
             if not getattr(self, name) > 0:
-                raise TrainingError(f"{name.replace('_', '-')} must be more than 0 (got {getattr(self, name):g})")
+                raise TrainingError(f"{name.replace('_', '-')} must be greater than 0 (got {getattr(self, name):g})")
         for name in ("superbatch_size", "scale", "last_rate", "warm_up", "decay", "seed"):
             if not getattr(self, name) >= 0:
                 raise TrainingError(f"{name.replace('_', '-')} must be 0 or more (got {getattr(self, name):g})")
 
     def steps_of_pass(self, positions: int) -> int:
-        """Returns the number of whole batches in `positions` positions. Raises TrainingError if there is none."""
+        """Returns the number of whole batches in `positions` positions. Raises TrainingError if it is 0."""
         steps = positions // CHUNK // (self.batch_size // CHUNK)
         if not steps:
-            raise TrainingError(f"{positions} positions to train on do not fill a batch of {self.batch_size}")
+            raise TrainingError(f"only {count_of(positions, 'position')} to train on; a batch needs {self.batch_size}")
         return steps
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A superbatch in the log: its mean squared errors (`validation` is None if there are no validation positions), the
-    learning rate of its last step, and the speed of its steps.
+    """A superbatch in the log: its number (from 1 on), the positions trained on, its mean squared errors (`validation`
+    is None if there are no validation positions), the learning rate of its last step, and the speed of its steps.
     """
 
     superbatch: int
@@ -129,7 +130,7 @@ class State:
 
 @dataclass(frozen=True)
 class Moment:
-    """The progress in a superbatch: steps done, steps in all, the mean error so far, and positions per second."""
+    """The progress of superbatch number `superbatch`: steps done and in all, mean squared error so far, and speed."""
 
     superbatch: int
     step: int
@@ -139,7 +140,7 @@ class Moment:
 
 
 def first_state(recipe: Recipe) -> State:
-    """Returns a state with random weights."""
+    """Returns a state with random weights from the seed of the recipe."""
     size = parameter_count(recipe.hidden, recipe.buckets)
     state = State(new_vector(size), new_vector(size), new_vector(size))
     layers = layers_of(state.parameters, recipe.hidden, recipe.buckets)
@@ -166,7 +167,7 @@ def state_from(network: Network, recipe: Recipe) -> State:
 
 
 class Trainer:
-    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool is too small or has changed."""
+    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool fills no batch or has changed."""
 
     def __init__(self, recipe: Recipe, pool: Pool, state: State) -> None:
         self.recipe, self.pool, self.state = recipe, pool, state
@@ -194,7 +195,7 @@ class Trainer:
         return positions / sum(entry.positions / entry.positions_per_second for entry in self.state.log)
 
     def rate(self, step: int) -> float:
-        """Returns the learning rate of a step (from 0 on) of the run."""
+        """Returns the learning rate of a step of the run, counted from 0."""
         recipe, total = self.recipe, self.recipe.superbatches * self.steps
         warm_up = min(recipe.warm_up, total // 10)
         if step < warm_up:
@@ -203,7 +204,7 @@ class Trainer:
         return recipe.last_rate + (recipe.rate - recipe.last_rate) * 0.5 * (1.0 + math.cos(math.pi * progress))
 
     def superbatch(self, on_step: Callable[[Moment], None] = lambda moment: None) -> Entry:
-        """Trains one superbatch, and adds its entry to the log. Raises TrainingError if the error diverges."""
+        """Trains one superbatch; adds an entry to the log and returns it. Raises TrainingError if training diverges."""
         number, recipe = len(self.state.log), self.recipe
         first = number * self.steps
         stream = batches(recipe.seed, len(self.pool.training) // CHUNK, recipe.batch_size // CHUNK, first)
@@ -226,7 +227,7 @@ class Trainer:
         return entry
 
     def _step(self, threads: ThreadPoolExecutor, chunks: npt.NDArray[np.int64], step: int) -> float:
-        """Trains on one batch; returns the sum of its squared errors."""
+        """Trains on a batch, in step `step` (from 0 on) of the run; returns the sum of its squared errors."""
         recipe, state = self.recipe, self.state
         parts = np.split(chunks, recipe.threads)
 
@@ -245,7 +246,7 @@ class Trainer:
         return loss
 
     def validate(self) -> tuple[float | None, npt.NDArray[np.float64]]:
-        """Returns the mean squared error over the validation positions (None if none exist) and their scores in cp."""
+        """Returns the validation positions' mean squared error (None if none exist) and scores in cp, float64[n]."""
         samples = self.pool.validation
         values = np.zeros(len(samples), np.float32)
         loss = float(outputs(self.layers, samples, self._blend, self._scratch[0], values))

@@ -14,7 +14,7 @@ _TRAINING, _VALIDATION, _RATE = "#1f5f8b", "#b03a2e", "#9aa5ad"
 
 
 class TrainingView(Display):
-    """A display of progress, speed, losses and the time left. A resumed run begins with `finished` superbatches."""
+    """A display of progress, speed, losses and the time left. `finished` superbatches were trained before it begins."""
 
     def __init__(self, superbatches: int, steps: int, finished: int = 0, quiet: bool = False) -> None:
         super().__init__(quiet)
@@ -23,12 +23,12 @@ class TrainingView(Display):
         self._done = 0
 
     def step(self, moment: Moment) -> None:
-        """Shows a finished step."""
+        """Records a finished step, which the progress line then shows."""
         self._moment = moment
         self._done += 1
 
     def superbatch(self, entry: Entry) -> None:
-        """Shows a finished superbatch."""
+        """Prints a line about a finished superbatch."""
         self._finished = entry.superbatch
         validation = "" if entry.validation is None else f", validation {entry.validation:.6f}"
         self.say(
@@ -54,7 +54,7 @@ class TrainingView(Display):
 
 
 def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
-    """Draws errors and learning rate over the superbatches. Raises `bench.plots.PlotError` if that fails."""
+    """Plots errors and learning rates over superbatches. Raises `bench.plots.PlotError` if the file is not writable."""
     from bench.plots import check_path, new_figure, save_figure
 
     picture = check_path(path)

@@ -80,7 +80,7 @@ def test_other_settings_and_sources_need_another_folder(
 
 def test_a_worker_with_other_sources_plays_nothing() -> None:
     assert len(source_digest()) == 12
-    with pytest.raises(RuntimeError, match="another version"):
+    with pytest.raises(RuntimeError, match="the command's is 0123456789ab"):
         play_block(Task(QUICK, 0, "0123456789ab"))
 
 

@@ -102,7 +102,7 @@ def test_the_command(
 
     assert uci_main.main(arguments) == 0
     head, _, first, second = capsys.readouterr().out.splitlines()
-    assert head.startswith(f"{found.positions} quiet positions of {found.games} games; ")
+    assert head.endswith(f" on {found.positions} quiet positions of {found.games} games")
     assert first.split()[:2] == ["classical", f"{classical.scores:.5f}"]
     assert second.split()[-3:] == [f"{-random.difference:+.5f}", "+-", f"{random.deviation:.5f}"]
 

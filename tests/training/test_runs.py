@@ -151,7 +151,7 @@ def test_the_earlier_run_stays_until_the_new_one_can_begin(
     told = f"secateur train: {folder} contains a run; pass --resume to continue it or --overwrite to replace it\n"
     assert capsys.readouterr().err == told
     for more, words in (
-        (["--batch-size", "1280000"], "do not fill a batch"),
+        (["--batch-size", "1280000"], " to train on; a batch needs 1280000"),
         (["--start", str(other), "--hidden", "32"], "(got 64 and 8)"),
     ):
         assert uci_main.main([*given, "--overwrite", *more]) == 1

@@ -35,7 +35,7 @@ def test_a_network_is_made(made: Path, tmp_path: Path, capsys: pytest.CaptureFix
     first, second, third = out.splitlines()
     assert first.startswith(f"{output}: training error 0.")
     assert ", validation error 0." in first
-    assert second.startswith("rounding costs ")
+    assert second.startswith("rounding changes scores by ")
     assert re.fullmatch(r"[\d,]+ positions/s in training", third)
     assert re.search(r"64 games, loaded in [\d.]+ s; \d+ steps a superbatch; scale ", err)
     assert re.findall(r"^superbatch (\d) of 3: error 0", err, re.MULTILINE) == ["1", "2", "3"]
@@ -108,7 +108,7 @@ def test_a_resumed_run_keeps_its_recipe_and_its_data(
     ("more", "words"),
     [
         (["--hidden", "7"], "hidden must be a multiple of 32 up to 512 (got 7)"),
-        (["--halfmoves", "0"], "halfmoves must be more than 0 (got 0)"),
+        (["--halfmoves", "0"], "halfmoves must be greater than 0 (got 0)"),
         (["--validation", "1"], "validation must be at least 0 and less than 1 (got 1)"),
     ],
 )
@@ -126,7 +126,7 @@ def test_missing_and_wrong_things(made: Path, tmp_path: Path, capsys: pytest.Cap
         ([str(tmp_path / "none")], 1, f"{tmp_path / 'none'}: no such file or folder"),
         ([], 2, "no training data given: name folders or shards from `secateur datagen`"),
         (["--resume"], 1, f"{tmp_path / 'net.training'}: contains no run to resume"),
-        ([str(made), "--batch-size", "1280000"], 1, "positions to train on do not fill a batch of 1280000"),
+        ([str(made), "--batch-size", "1280000"], 1, " to train on; a batch needs 1280000"),
     ):
         threads = [] if given == ["--resume"] else ["--threads", "1"]
         assert train.main([*given, "--output", str(output), "--quiet", *threads]) == status

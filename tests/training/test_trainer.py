@@ -148,10 +148,10 @@ def test_no_validation_is_no_error(pool: Pool) -> None:
     [
         ({"hidden": 48}, "hidden must be a multiple of 32 up to 512 (got 48)"),
         ({"buckets": 4}, "buckets must be 1 or 8 (got 4)"),
-        ({"batch_size": 100}, "batch-size must be a multiple of 128 (got 100)"),
-        ({"threads": 3}, "batch-size must be a multiple of 384 with 3 threads (got 256)"),
+        ({"batch_size": 100}, "batch-size must be a positive multiple of 128 (got 100)"),
+        ({"threads": 3}, "batch-size must be a positive multiple of 384 with 3 threads (got 256)"),
         ({"result_share": 1.5}, "result-share must be 0 to 1 (got 1.5)"),
-        ({"rate": math.nan}, "rate must be more than 0 (got nan)"),
+        ({"rate": math.nan}, "rate must be greater than 0 (got nan)"),
         ({"seed": -1}, "seed must be 0 or more (got -1)"),
     ],
 )

@@ -40,7 +40,6 @@ class ProgressView(Display):
     def __init__(self, games: int | None, positions: int | None, quiet: bool = False) -> None:
         super().__init__(quiet)
         self._games, self._positions = games, positions
-        # The pace is measured over the last blocks.
         self._pace: deque[tuple[float, Progress]] = deque(maxlen=200)
 
     def update(self, progress: Progress) -> None:
@@ -146,7 +145,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--hash", type=int, default=1, metavar="MIB", help="size of the TT in MiB (default 1)")
     parser.add_argument(
-        "--network", type=Path, metavar="FILE.snet", help="evaluate with this network (default: classical)"
+        "--network", type=Path, metavar="FILE.snet", help="evaluate with this network (default: classical evaluation)"
     )
     parser.add_argument(
         "--variant",
@@ -158,21 +157,31 @@ def _parser() -> Parser:
         "--opening-plies", type=_numbers(2), default=(8, 9), metavar="N,M", help="N to M random plies (default 8,9)"
     )
     parser.add_argument(
-        "--opening-score", type=int, default=1000, metavar="CP", help="drop openings with a larger score (default 1000)"
+        "--opening-score",
+        type=int,
+        default=1000,
+        metavar="CP",
+        help="replace openings that score above CP centipawns for either side (default 1000)",
     )
     parser.add_argument(
-        "--win", type=_numbers(2), default=(2500, 4), metavar="CP,PLIES", help="adjudicate wins (default 2500,4)"
+        "--win",
+        type=_numbers(2),
+        default=(2500, 4),
+        metavar="CP,PLIES",
+        help="end a game as won after PLIES scores in a row of at least CP for the same side (default 2500,4)",
     )
     parser.add_argument(
         "--draw",
         type=_numbers(3),
         default=(4, 12, 60),
         metavar="CP,PLIES,FROM",
-        help="adjudicate draws: score, plies in a row, first ply (default 4,12,60)",
+        help="end a game as a draw after PLIES scores in a row from -CP to CP, beyond ply FROM (default 4,12,60)",
     )
-    parser.add_argument("--max-plies", type=int, default=400, metavar="N", help="longer games are draws (default 400)")
+    parser.add_argument(
+        "--max-plies", type=int, default=400, metavar="N", help="draw a game N plies after its opening (default 400)"
+    )
     cores = os.cpu_count() or 1
-    parser.add_argument("--workers", type=int, default=cores, help=f"processes (default {cores}, one per core)")
+    parser.add_argument("--workers", type=int, default=cores, help=f"worker processes (default {cores}, one per core)")
     parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="play on the workers of this Dask scheduler")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
@@ -180,7 +189,7 @@ def _parser() -> Parser:
 
 
 def _numbers(count: int) -> Callable[[str], tuple[int, ...]]:
-    """Returns a parser of `count` numbers separated by commas."""
+    """Returns a parser of `count` integers separated by commas; it raises ArgumentTypeError for other text."""
 
     def read(text: str) -> tuple[int, ...]:
         try:

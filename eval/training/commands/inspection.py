@@ -12,7 +12,7 @@ from eval.training.statistics import statistics, statistics_text, verify
 
 
 def main(arguments: list[str]) -> int:
-    """Runs `stats` or `verify`, the first of `arguments`; returns the exit status, 1 if a shard is unsound."""
+    """Runs the command that `arguments[0]` names; returns the exit status, 1 if a shard is unsound."""
     return command(f"secateur datagen {arguments[0]}")(_inspect)(arguments)
 
 
@@ -20,11 +20,11 @@ def _inspect(arguments: list[str]) -> int:
     action, *rest = arguments
     what = {
         "stats": "Counts games, positions, results, endings, scores and phases.",
-        "verify": "Checks all checksums and replays every game: each move, score, ending and result.",
+        "verify": "Checks all checksums, replays every game, and checks its moves, scores, ending and result.",
     }
     parser = Parser(
         prog=f"secateur datagen {action}",
-        description=f"{what[action]} Truncated and corrupt shards are reported and left out.",
+        description=f"{what[action]} Reports unsound shards and does not count their games.",
     )
     parser.add_argument("paths", nargs="+", metavar="FOLDER|FILE", help="folders of shards, or single shards")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.arguments import Parser, command, complain
-from engine.files import shown
+from engine.files import count_of, shown
 from engine.progress import Steps, counted
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Compare networks on games that none of them was trained on: use another seed and
 
 @command("secateur net")
 def main(arguments: list[str]) -> int:
-    """Shows network files; returns the exit status, 1 if one is unusable."""
+    """Describes or compares network files; returns the exit status, 1 if a file is unusable."""
     parser = Parser(
         prog="secateur net",
         description="Shows the architecture, size, checksums and provenance of network files. Rejects a file that is "
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
         "--on",
         nargs="+",
         metavar="FOLDER|SHARD",
-        help="compare the files and the classical evaluation on the quiet positions of these games instead",
+        help="compare the networks and the classical evaluation on the quiet positions of these games",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
@@ -91,11 +91,12 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _table(found: Comparison) -> list[str]:
-    """Formats a comparison as lines of text. Gains are over the first evaluation."""
+    """Formats a comparison as lines of text. A gain is the first result error minus that of the evaluation."""
     width = max(len(shown(errors.name)) for errors in found.errors)
     lines = [
-        f"{found.positions} quiet positions of {found.games} games; mean squared errors of expected results",
-        f"{'':{width}}    score error    result error       scale  gain over {found.errors[0].name}",
+        f"Mean squared errors of the expected results on {count_of(found.positions, 'quiet position')} "
+        f"of {count_of(found.games, 'game')}",
+        f"{'':{width}}    score error    result error       scale  result error, gain over {found.errors[0].name}",
     ]
     for errors in found.errors:
         less = "" if errors is found.errors[0] else f"  {-errors.difference:+.5f} +- {errors.deviation:.5f}"
@@ -106,7 +107,7 @@ def _table(found: Comparison) -> list[str]:
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    """Returns the facts about a network file. Raises NetworkError."""
+    """Returns the facts about a network file, by their JSON names. Raises NetworkError if the file is unusable."""
     from eval.network.format import read_network_file
 
     data, network = read_network_file(path)
@@ -128,7 +129,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"{shown(facts['file'])}: {facts['network']}",
         f"features   {architecture['features']}, {architecture['activation']}, QA {architecture['qa']}, "
         f"QB {architecture['qb']}, scale {architecture['scale']}",
-        f"size       {facts['bytes']} bytes, {facts['dead']} of {architecture['hidden']} units without effect",
+        f"size       {facts['bytes']} bytes, {facts['dead']} of {architecture['hidden']} hidden units without effect",
         f"SHA-256    {facts['sha256']}",
         f"digest     {facts['digest']} (of the weights; identifies the network in games and training runs)",
         f"provenance {json.dumps(facts['provenance'], indent=2)}",

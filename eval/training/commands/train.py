@@ -28,21 +28,16 @@ examples:
   secateur train --output net.snet --resume        continues an interrupted run
   secateur train data/third --start net.snet --rate 0.0003 --output next.snet
 
-The errors show whether a run went well, not whether its network is stronger: only games decide that. docs/training.md
-describes the recipe and how to make the data.
+The errors show whether a run went well, but only games show how strong its network is. docs/training.md describes the
+recipe and how to make the data.
 """
 
 #: The options with a value, by group in the help: name, type, metavar, help.
 _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
     "positions": (
-        ("--skip", int, "PLIES", "leave out the first PLIES of each game (default 0)"),
-        ("--score-limit", int, "CP", "leave out positions with scores of at least CP (default 10000)"),
-        (
-            "--halfmoves",
-            int,
-            "PLIES",
-            "leave out positions with at least PLIES since the last capture or pawn move (default 40)",
-        ),
+        ("--skip", int, "PLIES", "leave out the first PLIES plies of each game (default 0)"),
+        ("--score-limit", int, "CP", "leave out positions that score at least CP for either side (default 10000)"),
+        ("--halfmoves", int, "PLIES", "leave out positions with a halfmove clock of at least PLIES (default 40)"),
         ("--validation", float, "0..1", "share of games kept for validation (default 0.02)"),
     ),
     "the network": (
@@ -54,11 +49,11 @@ _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
         ("--superbatches", int, "N", "number of superbatches (default 40)"),
         ("--superbatch-size", int, "N", "positions in a superbatch (default: one pass over the data)"),
         ("--batch-size", int, "N", "positions in a step (default 4096)"),
-        ("--result-share", float, "0..1", "share of the result in the target (default 0)"),
+        ("--result-share", float, "0..1", "share of the result in the target; the rest is the score's (default 0)"),
         ("--scale", float, "CP", "scale of the sigmoid (default: fitted to the scores and results)"),
         ("--rate", float, None, "highest learning rate (default 0.004)"),
         ("--last-rate", float, None, "learning rate in the last step (default 2e-06)"),
-        ("--warm-up", int, "STEPS", "steps during which the rate rises (default 400)"),
+        ("--warm-up", int, "STEPS", "steps in which the rate rises, at most a tenth of all (default 400)"),
         ("--decay", float, None, "weight decay (default 0.01)"),
         ("--clip", float, None, "largest norm of a gradient (default 1)"),
         ("--seed", int, None, "seed of the initial weights and the order of positions (default 1)"),
@@ -77,8 +72,8 @@ def _parser() -> Parser:
     add("--output", type=Path, required=True, metavar="FILE.snet", help="the network file to write")
     add("--checkpoint", type=Path, metavar="FOLDER", help="folder for the run (default: FILE.training)")
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--resume", action="store_true", help="continue the run in that folder")
-    mode.add_argument("--overwrite", action="store_true", help="replace the run in that folder and the network file")
+    mode.add_argument("--resume", action="store_true", help="continue the run in the checkpoint folder")
+    mode.add_argument("--overwrite", action="store_true", help="replace the existing run and network file")
     groups = {title: parser.add_argument_group(title) for title in _OPTIONS}
     for title, options in _OPTIONS.items():
         for name, kind, metavar, text in options:
@@ -103,7 +98,7 @@ def _parser() -> Parser:
 
 
 def _default_threads() -> int:
-    """Returns the largest power of two up to the number of cores and 16, so that batches divide equally."""
+    """Returns the largest power of two up to the number of cores, at most 16, so that batches divide equally."""
     return 1 << (min(os.cpu_count() or 1, 16).bit_length() - 1)
 
 
@@ -134,7 +129,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _is_of(output: Path, folder: Path, run: Run) -> bool:
-    """Returns whether a network file names the recipe and the data of the run in `folder`."""
+    """Returns whether the network file `output` names the recipe of `run` and the data of the pool in `folder`."""
     from engine.files import parse_json
     from eval.network.format import read_network
     from eval.training.pool import read_facts
@@ -160,7 +155,7 @@ def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
 
 
 def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
-    """Returns the run to train, and the network file's bytes if it starts from one. Raises CommandError and OSError."""
+    """Returns the run to train and the bytes of --start, or None. Raises OSError, and CommandError for bad options."""
     from eval.network.format import read_network_file
     from eval.training.runs import Run, check_new, load_run
     from eval.training.samples import Filter
@@ -233,16 +228,13 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
         checked = "" if validation is None else f", validation error {validation:.6f}"
         print(f"{shown(options.output)}: training error {facts['training_error']:.6f}{checked}")
         if loss["positions"]:
-            print(f"rounding costs {loss['rms']} centipawns (root mean square), {loss['most']} at most")
+            print(f"rounding changes scores by {loss['rms']} centipawns (root mean square), {loss['most']} at most")
         print(f"{trainer.pace():,.0f} positions/s in training")
     return 0
 
 
 def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes | None) -> None:
-    """Makes the run's pool, then begins the run unless it is resumed. Until then, an earlier run stays.
-
-    Raises CommandError and OSError.
-    """
+    """Makes the pool, then begins the run unless it is resumed. Raises OSError, and CommandError for unusable data."""
     from eval.training.pool import build_pool
     from eval.training.runs import adopt_pool, begin_run, new_pool
 

@@ -44,7 +44,7 @@ _NO_VERDICT: Final = -1
 
 @subkernel
 def _is_packed_position(packed):
-    """Returns whether a PACKED record has one king a side, no pawn on a back rank and a possible en passant square."""
+    """Returns whether a PACKED record's pieces (number, types, kings, pawns' ranks) and en passant square are valid."""
     if popcount(packed.occupied) > 32:
         return False
     kings = np.int64(0)
@@ -83,7 +83,7 @@ def _is_position(position):
 
 @inlined
 def _fits(game, position, moves, keys, index):
-    """Returns whether a game with this `ending` can end in the position after its last move. Mutates `moves`."""
+    """Returns whether the position after the last move permits the game's `ending`. Mutates `moves`."""
     ending = np.int64(game.ending)
     over = generate_all(position, moves, 0) == 0
     if ending == CHECKMATE:
@@ -183,7 +183,7 @@ def _check_game(game, plies, begin, rules, scratch, place):
 def check_games(games, plies, first, rules, scratch, place):
     """Replays GAME[n]; returns SOUND or the code of the first problem, int64.
 
-    `plies` is PLY[m], `first` (int64[n]) the index in it where each game begins, `rules` the RULES of the games.
+    `plies` is PLY[m], `first` (int64[n]) the index into it of each game's first ply, `rules` the RULES of the games.
     `scratch` (mutated) is POSITION[2], int32[MAX_MOVES], uint64[65,537] and int64[3]. `place` (int64[2], mutated)
     receives the game and the ply of the problem.
     """

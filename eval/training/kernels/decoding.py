@@ -24,7 +24,7 @@ def _is_wanted(position, move, score, ply, wanted):
 def decode_samples(games, plies, first, wanted, line, samples):
     """Packs the wanted positions of GAME[n] into `samples` (SAMPLE, mutated); returns their number, int64.
 
-    `plies` is PLY[m], `first` (int64[n]) the index in it where each game begins, `wanted` int64[4] from
+    `plies` is PLY[m], `first` (int64[n]) the index into it of each game's first ply, `wanted` int64[4] from
     `Filter.as_array`, `line` POSITION[2] scratch (mutated). `samples` must have room for all positions.
     """
     count = np.int64(0)

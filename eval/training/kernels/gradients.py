@@ -196,7 +196,7 @@ def _backward(layers, scratch, pieces, bucket, slope, gradient):
         for unit in range(hidden):
             value = scratch.accumulators[side, unit]
             gradient.output[bucket, first + unit] += slope * value * value
-            # The slope of a clipped activation is 0. For a sum clipped to 0, the formula already gives that.
+            # The slope of a clipped activation is 0. For a sum clipped to 0, the formula already gives 0.
             delta = _TWO * slope * value * layers.output[bucket, first + unit]
             delta = delta if value < _ONE else _ZERO
             scratch.accumulators[side, unit] = delta
@@ -272,7 +272,7 @@ def integer_scores(network, scale, samples, rows, accumulator, out):
 
 @kernel
 def count_unsound(samples):
-    """Counts positions without one king a side, with a piece of no type, or with too many pieces; returns int64."""
+    """Counts positions without exactly one king a side, with an invalid piece or with over 32 pieces, as int64."""
     unsound = np.int64(0)
     for index in range(samples.size):
         packed = samples[index].position

@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
 
 def make_step(number: int, rate: float, decay: float, norm: float, most_norm: float) -> Step:
-    """Returns step `number` (from 1 on) at a learning rate. It limits the norm of the gradient to `most_norm`."""
+    """Returns step `number` (from 1 on), which scales a gradient of a `norm` above `most_norm` down to `most_norm`."""
     shrink = most_norm / norm if norm > most_norm else 1.0
     length, spread = rate / (1.0 - MOMENTUM**number), 1.0 / (1.0 - SQUARES**number)
     return Step(np.float32(shrink), np.float32(1.0 - rate * decay), np.float32(length), np.float32(spread))
@@ -61,7 +61,7 @@ def reduce_gradients(gradients, scale):
 
 @float_kernel
 def adamw_step(parameters, momentum, squares, gradient, step):
-    """Updates all parameters by one Step and zeroes the gradient.
+    """Updates all parameters by one Step, limits them to MOST_WEIGHT in size, and zeroes the gradient.
 
     Mutates `parameters`, `momentum`, `squares` and `gradient`, float32[n] each.
     """

@@ -1,7 +1,7 @@
 """The records of games and positions, and their packing: 32 bytes a game and 4 bytes a ply.
 
 A position packs into 26 bytes (`PACKED`). Six more bytes make it a training sample (`SAMPLE`) or the head of a game
-(`GAME`), which is followed by `plies` records of 4 bytes (`PLY`). All numbers are little-endian.
+(`GAME`), which has `plies` records of 4 bytes (`PLY`). All numbers are little-endian.
 
 **Scores and results are always White's**: scores are centipawns, positive if White is better, and results are half
 points of White (0 lost, 1 drawn, 2 won).
@@ -37,7 +37,7 @@ GAME: Final = np.dtype(
     [
         # The position before the first recorded move, after the random moves.
         ("start", PACKED),
-        # The number of recorded plies, which follow as PLY records.
+        # The number of recorded plies, each of which has a PLY record.
         ("plies", "<u2"),
         # The number of random plies before the start, which are not recorded.
         ("opening", "u1"),
@@ -50,7 +50,7 @@ GAME: Final = np.dtype(
     ]
 )
 
-#: One move of a game and the score of the search that chose it.
+#: One move of a game, and the score in White's centipawns of the search that chose it.
 PLY: Final = np.dtype([("move", "<u2"), ("score", "<i2")])
 
 #: A position to train on.
@@ -70,7 +70,7 @@ SAMPLE: Final = np.dtype(
 assert GAME.itemsize == SAMPLE.itemsize == 32
 assert PLY.itemsize == 4
 
-#: How games end: by the rules, then by adjudication.
+#: The ways in which games end: first those by the rules, then those by adjudication.
 ENDINGS: Final = (
     "checkmate",
     "stalemate",
@@ -119,7 +119,7 @@ def pack(position, packed):
 
 @inlined
 def clear(position):
-    """Resets a position record to an empty board with White to move. Mutates `position`."""
+    """Empties the board of a POSITION, with White to move; see `complete` for the other fields. Mutates `position`."""
     for piece in range(7):
         position.pieces[piece] = U0
     for color in range(2):
@@ -143,7 +143,7 @@ def put_piece(position, square, color, piece):
 
 @inlined
 def complete(position):
-    """Computes the derived fields: keys, checkers and pinned pieces. Mutates `position`."""
+    """Computes the fields that depend on the others: keys, checkers and pinned pieces. Mutates `position`."""
     compute_keys(position)
     update_checks(position)
 

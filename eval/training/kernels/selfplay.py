@@ -45,7 +45,7 @@ RULES: Final = np.dtype(
     [
         (name, np.int64)
         for name in (
-            # No new iteration begins after `soft_nodes`, and none continues beyond `hard_nodes`.
+            # No iteration begins after `soft_nodes` nodes; none but the first continues beyond `hard_nodes`.
             "soft_nodes",
             "hard_nodes",
             # One of VARIANTS.
@@ -54,14 +54,14 @@ RULES: Final = np.dtype(
             "opening_least",
             "opening_most",
             "opening_score",
-            # A score of at least this size for this many plies in a row is a win.
+            # A side wins if it scores at least `win_score` for `win_plies` plies in a row.
             "win_score",
             "win_plies",
-            # A score of at most this size for this many plies in a row is a draw, from this ply of the game on.
+            # A game is drawn if |score| <= `draw_score` for `draw_plies` in a row after its first `draw_from` plies.
             "draw_score",
             "draw_plies",
             "draw_from",
-            # Games with this many recorded plies are drawn.
+            # A game is drawn after this many recorded plies.
             "max_plies",
         )
     ]
@@ -144,7 +144,7 @@ def _set_up(worker, variant, ranks, random):
 
 @subkernel
 def _ending(worker):
-    """Returns how the rules end the game at the root, an index of ENDINGS as int64, or -1. Mutates `worker`."""
+    """Returns how the rules end the game at the root: an index into ENDINGS as int64, or -1. Mutates `worker`."""
     frame = worker.stack[0]
     position = frame.position
     if generate_all(position, frame.moves, 0) == 0:
@@ -160,7 +160,7 @@ def _ending(worker):
 
 @subkernel
 def _random_opening(worker, rules, ranks, random):
-    """Plays random moves from a start; returns their number, or -1 if the game ended. Mutates `worker` and `random`."""
+    """Plays random moves from a start; returns their number, or -1 if the game ends. Mutates `worker` and `random`."""
     _set_up(worker, rules.variant, ranks, random)
     frame = worker.stack[0]
     count = rules.opening_least + _random_below(random, rules.opening_most - rules.opening_least + 1)
@@ -211,8 +211,8 @@ def _prepare_root(worker, table):
 def think(worker, table, soft_nodes, hard_nodes):
     """Searches the position in the first frame; returns its score for the side to move, int64.
 
-    No iteration begins after `soft_nodes`, and none except the first continues beyond `hard_nodes`. The score is that
-    of the last finished iteration. Mutates `worker` and `table`; the best move is then `worker.stack[0].pv[0]`.
+    No iteration begins after `soft_nodes` nodes, and none except the first continues beyond `hard_nodes`. The score is
+    that of the last finished iteration. Mutates `worker` and `table`; the best move is then `worker.stack[0].pv[0]`.
     """
     frame = worker.stack[0]
     _prepare_root(worker, table)
