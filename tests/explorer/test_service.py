@@ -120,7 +120,7 @@ def test_numbers_in_a_lattice_get_advice() -> None:
     lattice = {"kind": "product", "spec": "0..9 x 0..9"}
     error = refusal(service.trace, request(text="[3 [12 8]]", algorithm="lattice-weak", lattice=lattice))
     assert str(error).startswith("line 1, column 2: the leaf '3' is not an element of the product: ")
-    assert str(error).endswith("; if these are numbers, choose an algorithm for numbers")
+    assert str(error).endswith("; if the leaves are numbers, choose an algorithm for numbers")
     assert (error.line, error.column) == (1, 2)
 
 
