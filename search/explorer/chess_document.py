@@ -155,10 +155,7 @@ def skips(document: Document) -> list[tuple[int, str, str]]:
 
 
 def score_text(score: int | None, scores: dict[str, int]) -> str:
-    """Formats a score in centipawns as "+0.31", "#3" (mates in three moves), "#-2" (is mated in two), "+∞" or "-∞".
-
-    None becomes "-". `scores` is the field "scores" of a document.
-    """
+    """Formats a score, given a document's `scores`, as "+0.31", "#3" (mate in 3 moves), "#-2", "+∞", or "-" if None."""
     if score is None:
         return "-"
     if abs(score) >= scores["infinite"]:

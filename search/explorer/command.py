@@ -68,11 +68,13 @@ def _parser() -> Parser:
     parser.add_argument("--text", action="store_true", help="print FILE or the recording instead of serving the page")
     recording = parser.add_argument_group("recording a chess search")
     recording.add_argument("--record", metavar="OUT", help="search, save the recording (.json or .json.gz), and exit")
-    recording.add_argument("--position", default="", metavar="FEN", help="FEN, or FEN moves ... (default: the start)")
+    recording.add_argument("--position", default="", metavar="FEN", help="FEN, or FEN moves ... (default: startpos)")
     recording.add_argument("--pgn", metavar="PGN", help="search the last position of the first game in this file")
     recording.add_argument("--after", metavar="MOVE", help="with --pgn: the position after this move, such as 23w")
-    recording.add_argument("--depth", type=int, metavar="N", help=f"most plies (default {_DEFAULT_DEPTH} without --nodes)")
-    recording.add_argument("--nodes", type=int, metavar="N", help="most nodes")
+    recording.add_argument(
+        "--depth", type=int, metavar="N", help=f"stop at this depth in plies (default {_DEFAULT_DEPTH} without --nodes)"
+    )
+    recording.add_argument("--nodes", type=int, metavar="N", help="stop after this many nodes")
     recording.add_argument(
         "--costs", action="store_true", help="search again without each technique, and record the node counts"
     )

@@ -8,14 +8,14 @@
                             leaf's value, null at inner nodes), "label"; and "mover", who moves first: "max" or "min"
     order, order_name       all nodes in the order of an unpruned search, null for preorder; the name of that order
     events                  columns, a row for each event: "kind" and "reason" are indices into "kinds" and "reasons",
-                            "node" and "other" are nodes, "alpha", "beta" and "value" indices into "texts"; -1: none
+                            "node", "other": nodes; "alpha", "beta", "value": indices into "texts"; -1 means none
     kinds, sentences        the kinds of events, and a sentence for each
     reasons                 [{"key", "text"}]; the first is empty and stands for no reason
     texts                   values and bounds as text, from MAX's view
     result                  {"value": text, "line": nodes of the principal variation}
     statistics              "visited", "evaluated", "pruned", "cuts", "table_hits"; "nodes" and "leaves" of the tree,
                             which are also "minimax_visited" and "minimax_evaluated"; "minimal_leaves", the fewest
-                            leaves of any search (-1 if unknown); "uniform": {"branching", "depth", "bound"} or null
+                            leaves that prove the value, or -1; "uniform": {"branching", "depth", "bound"} or null
     request                 the request for this search, which can be sent again; null if unknown
 
 Columns of small numbers keep a document small: 100,000 events take about 2 MB.

@@ -1,6 +1,6 @@
 """Statistics of a recorded search: the quality of its move ordering, how much it left out, and what that saved.
 
-They are computed only from the columns of the document (see `search.explorer.chess_document`).
+They are computed only from other fields of the document (see `search.explorer.chess_document`).
 
     first_move_best, branching, minimax_estimate, minimal_tree
                     the "share" of first_move, and the "branching", "minimax" and "minimal" of the deepest complete
@@ -13,9 +13,8 @@ They are computed only from the columns of the document (see `search.explorer.ch
                     divided by the nodes of the previous complete iteration}
     trees           for each complete iteration the "nodes" searched, and the sizes of the full and the minimal tree
                     without quiescence: {"depth", "nodes", "minimax", "minimax_leaves", "minimal", "minimal_leaves"}
-    mobility        the mean number of legal moves at each ply, over the visits in the last recorded iteration
-    reasons         for each reason {"key", "ended": visits that ended for this reason, "skipped": moves that were
-                    skipped for it, "saved": visits that it saved (estimated)}
+    mobility        the mean number of legal moves at each ply, over the visits in the last complete iteration
+    reasons         for each reason {"key", "ended": visits ended, "skipped": moves skipped, "saved": estimated visits}
     costs           a text that says how "saved" is estimated
 
 Plain minimax visits every node of the full tree. At ply k these are m0 * m1 * ... * m(k-1) nodes, where mi is the
@@ -92,7 +91,7 @@ def statistics(document: Document) -> dict[str, Any]:
 
 
 def _first_moves(nodes: Nodes, quiescence: int) -> dict[str, Any]:
-    """Returns "first_move" (if `quiescence` is 0) or "quiescence_first_move" (if it is 1)."""
+    """Returns the object "first_move" of the statistics, or "quiescence_first_move" if `quiescence` is 1."""
     rows = zip(nodes["cutter"], nodes["end"], nodes["quiescence"], strict=True)
     numbers = Counter(cutter for cutter, end, kind in rows if end == "cutoff" and kind == quiescence)
     if not quiescence:
@@ -108,7 +107,7 @@ def _first_moves(nodes: Nodes, quiescence: int) -> dict[str, Any]:
 
 
 def _numbers_of_exact_moves(nodes: Nodes) -> Iterator[int]:
-    """Yields the number (from 1) of the move that gave the exact value, for each such node of the main search."""
+    """Yields the number (from 1) of the first PV move with the node's value, for each exact node of the main search."""
     value, parents, searches = nodes["value"], nodes["parent"], nodes["search"]
     exact = {
         row
@@ -153,7 +152,7 @@ def _growth(iterations: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
     """Returns the mean number of legal moves at each ply from 0 to the last iteration's depth - 1.
 
-    They come from the last iteration with rows; returns [] if none has rows. Quiescence counts only at plies that the
+    The means come from the last iteration with rows ([] if none has any). Quiescence counts only at plies that the
     main search does not reach, because it mostly sees positions after captures. A ply without visits takes the mean
     from two plies above.
     """
@@ -172,7 +171,7 @@ def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
 
 
 def tree_sizes(mobility: list[float]) -> dict[str, float]:
-    """Returns the sizes of the full tree (minimax) and the minimal tree if nodes at ply i have `mobility[i]` moves."""
+    """Returns {"minimax", "minimax_leaves", "minimal", "minimal_leaves"} if nodes at ply i have `mobility[i]` moves."""
     even = odd = full = 1.0
     minimax = minimal = 1.0
     leaves = 1.0
@@ -216,7 +215,7 @@ class _Means:
         return total / times if times else None
 
     def near(self, kind: tuple[int, int]) -> float:
-        """Returns the mean of this kind or, if it has no values, of the nearest lower depth that has; else 1."""
+        """Returns the mean of `kind` or, if it has no values, of the next lower depth with values; else 1."""
         quiescence, depth = kind
         means = (self.at((quiescence, lower)) for lower in range(depth, -1, -1))
         return next((mean for mean in means if mean is not None), 1.0)

@@ -181,7 +181,7 @@ def _evaluation(search: _Search, classical: bool) -> str:
 
 
 def _move_texts(rows: Any, skips: Any, chess960: bool) -> tuple[list[str], list[int], list[int]]:
-    """Returns the texts of all moves; and for rows and for skips, indices into these texts, -1 for no move."""
+    """Returns the UCI texts of all moves, and the indices into them for `rows` (-1 means no move) and for `skips`."""
     codes = np.unique(np.concatenate([rows["move"], skips["move"].astype(np.int32)]))
     texts = [decode(code, chess960).uci() if code else "0000" for code in codes.tolist()]
     indexes = np.searchsorted(codes, rows["move"])

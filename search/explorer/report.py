@@ -108,7 +108,7 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
 
 
 def _summary(document: Document) -> Iterator[str]:
-    """Yields the table of reasons: nodes ended, moves skipped, visits saved and, if counted, nodes without it."""
+    """Yields a table with the nodes that each reason ended, the moves skipped, the visits saved, and node counts."""
     texts = {row["key"]: row["text"] for row in document["reasons"]}
     costs = document.get("costs")
     counted = {}
@@ -122,7 +122,10 @@ def _summary(document: Document) -> Iterator[str]:
         cell = f"{counted.get(key, ''):>20}  " if costs else ""
         yield f"{key:<20} {row['ended']:>11,} {row['skipped']:>14,} {row['saved']:>16,}  {cell}{texts[key]}"
     if costs:
-        yield f"nodes without it: counted by searches to depth {costs['depth']}; unchanged: {costs['nodes']:,} nodes"
+        yield (
+            f"nodes without it: nodes of a search to depth {costs['depth']} with the technique switched off; "
+            f"the unchanged search takes {costs['nodes']:,}"
+        )
 
 
 def _measures(document: Document) -> Iterator[str]:

@@ -131,7 +131,7 @@ class _Jobs:
         return self._jobs.get(name) if isinstance(name, str) else None
 
     def endpoint(self, work: service.Answer) -> Callable[[Request], Any]:
-        """Returns an endpoint that calls `work` on another thread when its turn comes, and responds with the answer."""
+        """Returns an endpoint that waits for its turn, runs `work` on another thread, and responds with the result."""
 
         async def answer(request: Request) -> Response:
             job = Job()
@@ -176,7 +176,7 @@ class _Jobs:
             self._jobs.pop(name, None)
 
     async def _take_turn(self, job: Job) -> None:
-        """Waits for the job's turn. Raises TimeoutError if it takes over PATIENCE seconds, StoppedError if stopped."""
+        """Waits for the job's turn. Raises StoppedError if the job is stopped, TimeoutError after PATIENCE seconds."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + PATIENCE
         job.tell("waiting for an earlier search")
@@ -257,10 +257,10 @@ class _Guard:
 
 
 class _Connection(H11Protocol):
-    """An HTTP connection. A new one beyond MOST_CONNECTIONS replaces the oldest that waits for its client, if any."""
+    """A connection. If MOST_CONNECTIONS others are open, it replaces the oldest idle one, or else the oldest."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accepts a connection. If MOST_CONNECTIONS others are open, aborts one of them, preferably a waiting one."""
+        """Accepts a connection, and aborts another one if MOST_CONNECTIONS others are open."""
         super().connection_made(transport)
         self._since = self.loop.time()
         others = [each for each in self.connections if isinstance(each, _Connection) and each is not self]
@@ -269,7 +269,7 @@ class _Connection(H11Protocol):
             min(others, key=lambda each: (not each._is_waiting(), each._since)).transport.abort()
 
     def _is_waiting(self) -> bool:
-        """Returns whether the server waits for this client's next request, or for the rest of one."""
+        """Returns whether it is idle: the server waits for its client to send the next request, or the rest of one."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
 
 

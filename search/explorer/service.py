@@ -47,7 +47,7 @@ _ORDER_NAMES: Final[dict[str, str]] = {
 
 
 class RequestError(ValueError):
-    """Raised if a request is invalid. `line` and `column` locate the error in the tree's text, from 1; 0 if unknown."""
+    """Raised if a request is invalid. `line` and `column` (from 1) locate the error in the tree's text, or are 0."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         self.line, self.column = line, column
@@ -65,7 +65,7 @@ ANSWERS: Final[dict[str, Answer]] = {}
 
 
 def _answer(work: Callable[[object, Job], dict[str, Any]]) -> Answer:
-    """Registers `work` by its name; errors about trees, lattices, algorithms and positions become RequestErrors."""
+    """Registers `work`, with its errors about trees, lattices, algorithms and positions turned into RequestErrors."""
 
     @functools.wraps(work)
     def answer(body: object, job: Job | None = None) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _lattice(value: object) -> tuple[dict[str, str] | None, Lattice[Any] | None]:
-    """Checks a request's {"kind", "spec"}, and returns it with its lattice; returns two Nones for None (numbers)."""
+    """Returns the {"kind", "spec"} of a request and its lattice, or (None, None) for numbers. Raises RequestError."""
     if value is None:
         return None, None
     fields = _fields(value, ("kind", "spec"))
@@ -192,7 +192,10 @@ def _lattice(value: object) -> tuple[dict[str, str] | None, Lattice[Any] | None]
 
 
 def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:
-    """Checks a request's orders by hand, and returns the children of each reordered node. Raises RequestError."""
+    """Checks the field "hand" of a request, and returns the new order of the children of each reordered node.
+
+    Raises RequestError unless every order belongs to a node of the tree and contains each of its children once.
+    """
     if not isinstance(value, dict):
         raise RequestError('"hand" must be an object that maps nodes to lists of their children')
     hand: dict[int, tuple[int, ...]] = {}
@@ -330,7 +333,7 @@ def chess(body: object, job: Job) -> Document:
 
 @_answer
 def cost(body: object, job: Job) -> dict[str, Any]:
-    """Returns the nodes of searching a position unchanged and without each technique; see `search.explorer.costs`."""
+    """Returns the node counts of searches of a position, unchanged and without each technique (see `costs_at`)."""
     fields = _fields(body, ("fen", "moves", "chess960", "depth", "classical", "without", "reasons"))
     fen = _text(fields, "fen")
     depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)

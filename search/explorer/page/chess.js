@@ -58,7 +58,7 @@ class Recording {
 
   #kind(row, depth) { return `${this.columns.quiescence[row] ? "q" : ""}${depth}`; }
 
-  /** Returns the mean number of visits of a searched move at the depth of this row, or at the nearest lower depth with moves. */
+  /** Returns the mean number of visits of a searched move at this row's depth, or at the next lower depth with any. */
   costOfMove(row) {
     for (let depth = this.columns.depth[row]; depth >= 0; depth--) {
       const sum = this.sums.get(this.#kind(row, depth));

@@ -1,4 +1,4 @@
-// The parts of the page that show a recorded chess search beside its tree: board, iterations, statistics, node counts.
+// The panels beside the tree of a recorded chess search: board, iterations, statistics and node counts.
 
 import {busily, search} from "./server.js";
 import {$, isChess, make, number, state, tableRow, times} from "./shared.js";
@@ -42,8 +42,7 @@ export function showRecording(panel, choose) {
   $("chart").replaceChildren();
 }
 
-/** Shows the nodes that each reason ended, the moves that it skipped, the visits that it saved and, if they were counted,
- * the nodes of a search without its technique. */
+/** Shows the nodes that each reason ended, the moves skipped, the visits saved and, if counted, the nodes without it. */
 export function showPruned(recording) {
   const {statistics = {}, costs} = recording.document;
   const texts = new Map(recording.reasons.map((reason) => [reason.key, reason.text]));

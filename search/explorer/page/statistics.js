@@ -5,8 +5,7 @@ import {$, number, tableRow} from "./shared.js";
 const ROWS = [["visited", "nodes visited"], ["evaluated", "leaves valued"], ["pruned", "nodes pruned"], ["cuts", "cuts"],
   ["table_hits", "table hits"]];
 
-/** Shows the counts of one or two searches, now and at the end, the counts of minimax, and the fewest leaves that any
- * search must value. */
+/** Shows the counts of one or two searches, now and at the end, and of minimax; and the fewest leaves of any search. */
 export function showStatistics(panels) {
   const two = panels.length > 1;
   const head = [""];
