@@ -46,7 +46,7 @@ def costs_at(
 
 
 def costs_of_search(document: Document, job: Job) -> dict[str, Any]:
-    """Returns the costs (see `costs_at`) of a document's position at the depth of its last complete iteration.
+    """Returns the node counts of `costs_at` for a document's position, to the depth of its last complete iteration.
 
     The techniques are those in the statistics of the document. Raises RecordingError if no iteration is complete,
     PositionError if the document's moves cannot be replayed, and `StoppedError` if the job is stopped.

@@ -24,7 +24,7 @@ class Job:
         self._on_stop: list[Callable[[], None]] = []
 
     def stop(self) -> None:
-        """Asks the work to end as soon as it can, and runs the callbacks. Further calls have no effect."""
+        """Asks the work to end as soon as it can, and runs the callbacks of `when_stopped`. Further calls have no effect."""
         with self._lock:
             waiting, self._on_stop = self._on_stop, []
             self._is_stopped = True
@@ -32,7 +32,7 @@ class Job:
             callback()
 
     def when_stopped(self, callback: Callable[[], None]) -> None:
-        """Registers `callback` to be called once by the thread that calls `stop`. After `stop`, calls it at once."""
+        """Registers `callback`, which `stop` calls once. If the job is already stopped, calls it at once instead."""
         with self._lock:
             if not self._is_stopped:
                 self._on_stop.append(callback)

@@ -1,4 +1,4 @@
-"""Statistics of a recorded search: the quality of its move ordering, how much it left out, and what that saved.
+"""Statistics of a recorded search: the quality of its move ordering, what it skipped, and the visits saved.
 
 They are computed only from other fields of the document (see `search.explorer.chess_document`).
 
@@ -14,7 +14,7 @@ They are computed only from other fields of the document (see `search.explorer.c
     trees           for each complete iteration the "nodes" searched, and the sizes of the full and the minimal tree
                     without quiescence: {"depth", "nodes", "minimax", "minimax_leaves", "minimal", "minimal_leaves"}
     mobility        the mean number of legal moves at each ply, over the visits in the last complete iteration
-    reasons         for each reason {"key", "ended": visits ended, "skipped": moves skipped, "saved": estimated visits}
+    reasons         for each reason {"key", "ended": visits, "skipped": moves, "saved": visits saved (an estimate)}
     costs           a text that says how "saved" is estimated
 
 Plain minimax visits every node of the full tree. At ply k these are m0 * m1 * ... * m(k-1) nodes, where mi is the
@@ -107,7 +107,7 @@ def _first_moves(nodes: Nodes, quiescence: int) -> dict[str, Any]:
 
 
 def _numbers_of_exact_moves(nodes: Nodes) -> Iterator[int]:
-    """Yields the number (from 1) of the first PV move with the node's value, for each exact node of the main search."""
+    """Yields, for each node of the main search with an exact value, the number (from 1) of its best move."""
     value, parents, searches = nodes["value"], nodes["parent"], nodes["search"]
     exact = {
         row
@@ -215,7 +215,7 @@ class _Means:
         return total / times if times else None
 
     def near(self, kind: tuple[int, int]) -> float:
-        """Returns the mean of `kind` or, if it has no values, of the next lower depth with values; else 1."""
+        """Returns the mean of `kind`, or of the next lower depth that has values, or 1 if there is no such depth."""
         quiescence, depth = kind
         means = (self.at((quiescence, lower)) for lower in range(depth, -1, -1))
         return next((mean for mean in means if mean is not None), 1.0)

@@ -105,7 +105,7 @@ def _pgn_board(text: str, after: str | None) -> chess.Board:
 
 
 def _chosen(game: chess.pgn.Game, after: str) -> Any:
-    """Returns the node of the main line after the move that `after` names, such as "23w"."""
+    """Returns the node after the main line's move that `after` names ("23w"). Raises PositionError if there is none."""
     match = _MOVE_NUMBER.fullmatch(after.strip())
     if match is None:
         raise PositionError(f"bad move {_quoted(after)}: expected a move number, then w or b, such as 23w")

@@ -108,7 +108,7 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
 
 
 def _summary(document: Document) -> Iterator[str]:
-    """Yields a table with the nodes that each reason ended, the moves skipped, the visits saved, and node counts."""
+    """Yields a table of the nodes that each reason ended, the moves skipped, the visits saved, and any `costs`."""
     texts = {row["key"]: row["text"] for row in document["reasons"]}
     costs = document.get("costs")
     counted = {}

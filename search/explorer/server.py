@@ -80,7 +80,7 @@ def page_files() -> dict[str, Traversable]:
 
 
 def make_app(port: int, opened: dict[str, Any] | None = None) -> ASGIApp:
-    """Returns the ASGI app of a server on `port`. The page first shows `opened`, {"document"} or {"tree"}, if given."""
+    """Returns the ASGI app of a server on `port`. The page first shows `opened` (see `command.read_file`), if given."""
     pages = page_files()
     jobs = _Jobs()
 
@@ -163,7 +163,7 @@ class _Jobs:
 
     @contextmanager
     def _entered(self, name: str, job: Job) -> Iterator[None]:
-        """Registers a job for the `with` block unless `name` is "". Raises RequestError if it is invalid or in use."""
+        """Registers a job for the `with` block, if `name` is not "". Raises RequestError for an invalid or used name."""
         if name and not _JOB_NAME.fullmatch(name):
             raise RequestError("a job's name must be 1 to 64 letters, digits or hyphens")
         if name in self._jobs:
@@ -269,7 +269,7 @@ class _Connection(H11Protocol):
             min(others, key=lambda each: (not each._is_waiting(), each._since)).transport.abort()
 
     def _is_waiting(self) -> bool:
-        """Returns whether it is idle: the server waits for its client to send the next request, or the rest of one."""
+        """Returns whether the connection is idle: the server waits for the next request, or for the rest of one."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
 
 

@@ -47,14 +47,14 @@ _ORDER_NAMES: Final[dict[str, str]] = {
 
 
 class RequestError(ValueError):
-    """Raised if a request is invalid. `line` and `column` (from 1) locate the error in the tree's text, or are 0."""
+    """Raised if a request is invalid. `line` and `column` locate the error in the tree's text; 0 means no place."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         self.line, self.column = line, column
         super().__init__(message)
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the error as the page expects it."""
+        """Returns the error as the JSON object that the page expects: {"error", "line", "column"}."""
         return {"error": str(self), "line": self.line, "column": self.column}
 
 
@@ -113,13 +113,13 @@ class _Asked:
         return f"random, seed {self.seed}" if self.order == "random" else _ORDER_NAMES[self.order]
 
     def run(self, job: Job) -> Run:
-        """Runs the search. Raises `StoppedError` if the job is stopped, and the errors of `algorithms.run`."""
+        """Returns the finished run. Raises `StoppedError` if the job is stopped, and the errors of `algorithms.run`."""
         job.go_on(f"searching {len(self.tree):,} nodes, {self.order_name()}")
         return run(self.tree, self.algorithm, children=self.children(), lattice=self.lattice, check=job.check)
 
 
 def _ask(body: object) -> _Asked:
-    """Checks a request and returns the search that it describes. Raises RequestError, TreeError or LatticeError."""
+    """Checks a request and returns the search that it describes. Raises RequestError, or TreeError for its text."""
     fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title"))
     text = _text(fields, "text", most=None)
     form = fields.get("format")
@@ -309,7 +309,7 @@ def _run(asked: _Asked, job: Job) -> Run:
 def chess(body: object, job: Job) -> Document:
     """Searches a position and returns the recording. Needs the tracing build (see `search.explorer.build`).
 
-    If the job is stopped during the search, the recording contains the visits until then.
+    If the job is stopped during the search, the recording contains the visits up to that point.
     """
     fields = _fields(body, ("position", "after", "depth", "nodes"))
     position = _text(fields, "position", default="", most=MAX_BYTES)
