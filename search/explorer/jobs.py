@@ -24,7 +24,7 @@ class Job:
         self._on_stop: list[Callable[[], None]] = []
 
     def stop(self) -> None:
-        """Asks the work to end as soon as it can, and runs the callbacks of `when_stopped`. Further calls have no effect."""
+        """Asks the work to end, and runs the callbacks of `when_stopped`. Further calls have no effect."""
         with self._lock:
             waiting, self._on_stop = self._on_stop, []
             self._is_stopped = True

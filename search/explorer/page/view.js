@@ -13,8 +13,8 @@ const TAP_DISTANCE = 6, DOUBLE_TAP = 350;
 const MOST_EXPORTED = 20000;
 
 export class TreeView {
-  /** `handlers` has select(node), toggled() and moved(node, index among its siblings). mayMove() returns whether nodes
-   * can be dragged, isMarking() whether a double tap counts as two taps. */
+  /** `handlers` has select(node), toggled(), moved(node, index among its siblings), mayMove(), which returns whether nodes
+   * can be dragged, and isMarking(), which returns whether a double tap counts as two taps. */
   constructor(canvas, handlers) {
     this.canvas = canvas;
     this.handlers = handlers;
@@ -140,7 +140,7 @@ export class TreeView {
     if (changed) this.arrange();
   }
 
-  /** Lays out again, keeping `node` where it is on the screen. */
+  /** Lays out the tree again, keeping `node` where it is on the screen. */
   #rearranged(node) {
     const x = this.layout.x[node] * this.kx, y = this.layout.y[node] * this.ky;
     this.arrange();
