@@ -158,7 +158,7 @@ export class SvgSurface {
   }
 }
 
-// A subtree that is narrower than this on the screen is drawn as one wedge.
+// A subtree that is narrower on the screen than this number of pixels is drawn as one wedge.
 const WEDGE = 5;
 // At a scale below the first constant a node is drawn without its window, below the second without its value.
 const WINDOW_SCALE = 0.62, TEXT_SCALE = 0.34;

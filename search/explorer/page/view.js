@@ -121,7 +121,7 @@ export class TreeView {
     this.#rearranged(node);
   }
 
-  /** Collapses every node `depth` plies below the root, or none if `depth` is negative. */
+  /** Collapses the nodes `depth` plies below the root (none if `depth` is negative), and expands all other nodes. */
   collapseBelow(depth) {
     this.collapsed = new Set();
     if (depth >= 0) {
