@@ -130,7 +130,7 @@ def _ask(body: object) -> _Asked:
     order = _fields(fields.get("order", {}), ("kind", "seed", "hand"))
     kind = order.get("kind", "given")
     if kind not in ORDERS:
-        raise RequestError(f"the order must be one of {', '.join(ORDERS)}")
+        raise RequestError(f'the "kind" of the order must be one of {", ".join(ORDERS)}')
     seed = _whole(order, "seed", 0, _MOST_SEED, default=0)
     title = _text(fields, "title", default="")
     tree = read_tree(text, cast("Format | None", form))
@@ -148,7 +148,7 @@ def _ask(body: object) -> _Asked:
 
 def _fields(value: object, names: Sequence[str]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise RequestError(f"expected an object with {', '.join(names)}")
+        raise RequestError(f"expected an object with the fields {', '.join(names)}")
     for name in value:
         if name not in names:
             raise RequestError(f"unknown field {quoted(str(name))}; expected {', '.join(names)}")

@@ -66,7 +66,7 @@ def test_the_summary_counts_every_reason(recorded: Recorded) -> None:
     for row in document["statistics"]["reasons"]:
         pattern = rf"^{row['key']} +{row['ended']:,} +{row['skipped']:,} +{row['saved']:,}  \S"
         assert re.search(pattern, text, re.MULTILINE), row
-    assert re.search(r"^first move best +\d+\.\d% of [\d,]+ nodes .*\(main search\)$", text, re.MULTILINE)
+    assert re.search(r"^first move best +\d+\.\d% of the [\d,]+ nodes .*\(main search\)$", text, re.MULTILINE)
     assert "minimal tree" in text
 
 
