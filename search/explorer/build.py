@@ -1,7 +1,7 @@
 """Functions that select and load the tracing build of the kernels. Importing this module does not import the kernels.
 
-Loading takes a second from the cache, or half a minute if the kernels must be compiled. It runs on a separate thread,
-so that a caller who waits gets progress reports and can stop waiting early.
+Loading takes a second from the cache, or half a minute if the kernels must be compiled. A separate thread loads them,
+so that a caller that waits gets progress reports and can stop waiting early.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from search.explorer.jobs import Job
 #: The environment variable that `engine.compiler.jit` reads.
 VARIABLE: Final = "SECATEUR_TRACING"
 
-#: Seconds of loading before the first report. Loading from the cache takes less.
+#: Seconds of loading before the first progress report. Loading from the cache takes less time.
 SILENCE: Final = 1.5
 
 
 def choose_tracing() -> None:
     """Makes this process and its child processes use the tracing build.
 
-    Call it before the kernels are imported. Raises RuntimeError if those of the playing build are already imported.
+    Call it before the kernels are imported. Raises RuntimeError if the playing build is already imported.
     """
     jit = sys.modules.get("engine.compiler.jit")
     if jit is not None and not jit.TRACING:
         raise RuntimeError("the playing build is already in use, and a process can use only one build")
-    # The advice is to run `warmup`, which compiles only the playing build.
+    # Suppress the advice to run `warmup`, because `warmup` compiles only the playing build.
     compiling.without_advice()
     os.environ[VARIABLE] = "1"
 
@@ -48,8 +48,8 @@ class KernelLoader:
     def wait(self, job: Job, every: float) -> None:
         """Starts loading, unless an earlier call has started it, and waits until the kernels are loaded.
 
-        Reports progress to the job after SILENCE seconds and then every `every` seconds. Raises `StoppedError` if the
-        job is stopped; loading continues. If loading failed, raises its exception.
+        Reports progress to the job after SILENCE seconds of loading and then every `every` seconds. If the job is
+        stopped, raises `StoppedError`, but loading continues. If loading fails, raises the exception that it raised.
         """
         with self._lock:
             if self._thread is None:
@@ -63,7 +63,7 @@ class KernelLoader:
             now = time.monotonic()
             if now >= due and self._thread.is_alive():
                 due = now + every
-                job.tell(f"loading {self._step}, {now - self._began:.0f} s so far; each new version is compiled once")
+                job.tell(f"loading {self._step}, {now - self._began:.0f} s so far; a new version is compiled once")
         if self._error is not None:
             raise self._error
 

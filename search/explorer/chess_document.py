@@ -6,23 +6,24 @@ A document is one JSON object. Its long tables are stored as columns, which keep
     engine, evaluation      the engine with its version, and the evaluation that it used
     fen, before, position   the game's first position, its moves (UCI), and the position that was searched (FEN)
     chess960                whether castling is written as king takes rook
-    limits, without         {"depth", "nodes", "milliseconds"}, null for none; the techniques that were switched off
-    scores                  {"infinite", "mate", "mate_bound"}: a mate in n plies scores mate - n
-    result                  {"move", "score", "value", "depth", "line", "nodes", "visits"}
+    limits, without         {"depth", "nodes", "milliseconds"}, null for no limit; keys of techniques switched off
+    scores                  {"infinite", "mate", "mate_bound"}: a mate in n plies scores mate - n, at least mate_bound
+    result                  {"move", "score", "value", "depth", "line", "nodes", "visits"}: "score" is a text for
+                            people, "value" the same in centipawns, "line" the principal variation
     iterations              one object for each depth: {"depth", "score", "value", "alpha", "beta", "nodes", "line",
                             "first_node", "last_node", "complete", "windows"}; alpha and beta are those of the last
                             window; a window is {"alpha", "beta", "value", "outcome", "first_node", "last_node"}
     nodes                   the columns NODE_COLUMNS, a row for each visit, in the order of entering
-    pruned                  the columns "node", "move" and "reason", a row for each skipped move
-    moves                   texts (UCI, "0000" for a null move) that the columns "move" index; -1 is no move
-    reasons                 [{"key", "text"}] that the columns "end" and "reason" index
-    searches, stages, types [{"key", "text"}] that the columns "search", "stage" and "type" index
+    pruned                  the columns "node" (a row of `nodes`), "move" and "reason", a row for each skipped move
+    moves                   UCI texts ("0000" for a null move); the columns "move" are indices into them, -1 for no move
+    reasons                 [{"key", "text"}]; the columns "end" and "reason" are indices into this list
+    searches, stages, types [{"key", "text"}]; the columns "search", "stage" and "type" are indices into these lists
     statistics              see `search.explorer.measures`
     truncated, left_out     whether the recording is incomplete, and how much is missing: {"visits", "pruned"}
-    costs                   null, or the costs of searching without each technique, see `search.explorer.costs`
+    costs                   null, or the node counts of searches without each technique, see `search.explorer.costs`
 
 Scores in columns are centipawns from the view of the side to move at that node. If a position is searched again, with
-another depth or window, this is another visit below the same parent; "search" says why.
+another depth or window, the new search is another visit below the same parent; its column "search" says why.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ FORMAT: Final = "secateur trace"
 VERSION: Final = 1
 KIND: Final = "chess"
 
-#: The largest recording in bytes, compressed or decompressed.
+#: The largest file, in bytes, that `read_text` accepts, before and after decompression.
 MOST_BYTES: Final = 512 << 20
 
 #: A JSON object.
@@ -52,7 +53,7 @@ REASONS: Final = (
     ("stopped", "the search was stopped before this node ended"),
     ("draw", "a draw by the rules: repetition, fifty moves, or too little material to mate"),
     ("mate-distance", "a shorter mate is already known: nothing here can change the result"),
-    ("table", "the transposition table contains a result of at least this depth that settles this window"),
+    ("table", "the transposition table contains a score or bound of at least this depth that suffices for this window"),
     ("razoring", "the evaluation is so far below alpha that only a capture could help, and quiescence finds none"),
     ("reverse-futility", "the evaluation is so far above beta that the opponent cannot catch up within the next plies"),
     ("null-move", "even passing fails high, so a real move surely will"),
@@ -64,19 +65,19 @@ REASONS: Final = (
     ("checkmate", "the side to move is checkmated"),
     ("stalemate", "the side to move has no legal move: stalemate"),
     ("stand-pat", "in quiescence, the static evaluation alone is at least beta"),
-    ("horizon", "the search has reached its greatest depth"),
-    ("late-move", "late move pruning: enough quiet moves were searched before it"),
-    ("futility", "futility pruning: it will not raise an evaluation so far below alpha"),
+    ("horizon", "the search has reached its greatest distance from the root"),
+    ("late-move", "late move pruning: enough quiet moves were searched before this one"),
+    ("futility", "futility pruning: the evaluation is so far below alpha that no quiet move will raise it to alpha"),
     ("evasions", "quiescence: enough other check evasions have been tried"),
-    ("history", "history pruning: it has often failed before"),
-    ("exchange-quiet", "SEE pruning: the piece would be lost on its new square"),
-    ("exchange-noisy", "SEE pruning: it loses more material than a search of this depth can win back"),
-    ("delta", "delta pruning: not even a free capture raises the score to alpha"),
-    ("exchange-quiescence", "quiescence: the exchange loses material"),
-    ("excluded", "left out by the singular search, to see whether the other moves come close to it"),
+    ("history", "history pruning: this move has often failed before"),
+    ("exchange-quiet", "SEE pruning: the moved piece would be lost on its new square"),
+    ("exchange-noisy", "SEE pruning: this move loses more material than a search of this depth can win back"),
+    ("delta", "delta pruning: even winning the captured piece for nothing would not raise the score above alpha"),
+    ("exchange-quiescence", "quiescence: the exchange that this move starts loses material"),
+    ("excluded", "the TT move, which the singular search leaves out to see whether any other move is nearly as good"),
 )
 
-#: Reasons whose technique can be switched off; a search without it shows what it saves.
+#: The keys of reasons whose technique can be switched off. A search without the technique shows what it saves.
 SWITCHES: Final = tuple(key for key, _ in REASONS if key in BY_NAME)
 
 #: Why a position is searched: key and meaning, in the order of the codes of `search.kernels.tracing`.
@@ -113,7 +114,7 @@ TYPES: Final = (
 )
 
 _TABLES: Final = {"reasons": REASONS, "searches": SEARCHES, "stages": STAGES, "types": TYPES}
-#: The tables that columns of nodes index.
+#: For each column of nodes that contains codes, the table into which they are indices.
 _CODES: Final = {"end": "reasons", "search": "searches", "stage": "stages", "type": "types"}
 
 #: The columns of nodes.
@@ -133,12 +134,12 @@ class RecordingError(ValueError):
 
 
 def tables() -> dict[str, list[dict[str, str]]]:
-    """Returns the tables of keys and texts that every document contains."""
+    """Returns the tables that every document contains, by name; each one is a list of {"key", "text"}."""
     return {name: [{"key": key, "text": text} for key, text in rows] for name, rows in _TABLES.items()}
 
 
 def decoded(document: Document) -> dict[str, list[Any]]:
-    """Returns the columns of nodes with keys instead of codes; "" is no stage."""
+    """Returns the columns of nodes by name, with keys instead of codes; "" means no stage."""
     nodes: dict[str, list[Any]] = dict(document["nodes"])
     for name, table in _CODES.items():
         keys = [*(row["key"] for row in document[table]), ""]
@@ -147,14 +148,14 @@ def decoded(document: Document) -> dict[str, list[Any]]:
 
 
 def skips(document: Document) -> list[tuple[int, str, str]]:
-    """Returns the skipped moves: node, move and the key of the reason."""
+    """Returns a triple for each skipped move: the row of its node, the move (UCI), and the key of the reason."""
     pruned, moves, reasons = document["pruned"], document["moves"], document["reasons"]
     rows = zip(pruned["node"], pruned["move"], pruned["reason"], strict=True)
     return [(node, moves[move], reasons[reason]["key"]) for node, move, reason in rows]
 
 
 def score_text(score: int | None, scores: dict[str, int]) -> str:
-    """Formats a score for people: "+0.31", "#3" (mate in three moves), "#-2", an infinity, or "-" for None."""
+    """Formats a score, given a document's `scores`, as "+0.31", "#3" (mate in 3 moves), "#-2", "+∞", or "-" if None."""
     if score is None:
         return "-"
     if abs(score) >= scores["infinite"]:
@@ -172,7 +173,7 @@ def score_text(score: int | None, scores: dict[str, int]) -> str:
 
 
 def save(document: Document, path: Path | Output) -> None:
-    """Writes a document to a file, compressed if the file's name ends in ".gz". Raises OSError."""
+    """Writes a document as JSON, compressed if the file's name ends in ".gz". Raises OSError."""
     output = recording_output(path)
     data = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     # There is no time stamp, so the same search gives the same file.
@@ -180,7 +181,7 @@ def save(document: Document, path: Path | Output) -> None:
 
 
 def recording_output(path: Path | Output) -> Output:
-    """Returns the output file for a document. Raises OSError unless it is new or contains a recording."""
+    """Returns the output file for a document. Raises OSError unless it is new, empty or a recording, and writable."""
     return Output.at(path, _is_recording, "recording")
 
 
@@ -194,7 +195,7 @@ def _is_recording(head: bytes) -> bool:
 
 
 def read_text(path: Path) -> str:
-    """Returns the text of a file, which may be compressed. Raises OSError and DocumentError."""
+    """Returns a file's text, decompressed if necessary. Raises OSError, and DocumentError if it is not valid text."""
     data = read_bytes(path, MOST_BYTES)
     if data.startswith(b"\x1f\x8b"):
         try:

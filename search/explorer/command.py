@@ -29,12 +29,12 @@ _SERVER_PACKAGES: Final = ("starlette", "uvicorn", "anyio", "h11", "click", "idn
 
 
 class FileError(CommandError, ValueError):
-    """Raised if a file cannot be opened, shown or written; the message names it and says why, in one line."""
+    """Raised if a file cannot be used or a search cannot be recorded. The message is one line that says why."""
 
 
 @command("secateur explore")
 def main(arguments: list[str]) -> int:
-    """Prints the page's URL and serves the page until interrupted; or records a search; or prints a file."""
+    """Records a search if --record is given, else prints FILE if --text is given, else serves the page."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if not 0 <= options.port <= 65535:
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     for name in ("position", "pgn", "after", "depth", "nodes", "costs"):
         if options.record is None and getattr(options, name) != parser.get_default(name):
             parser.error(f"--{name} needs --record")
-    # The page and --record both record chess searches. Nothing has imported the kernels yet.
+    # Both the page and --record need the tracing build. The kernels must not be imported before it is chosen.
     choose_tracing()
     if options.record is not None:
         return _record(options)
@@ -68,11 +68,13 @@ def _parser() -> Parser:
     parser.add_argument("--text", action="store_true", help="print FILE or the recording instead of serving the page")
     recording = parser.add_argument_group("recording a chess search")
     recording.add_argument("--record", metavar="OUT", help="search, save the recording (.json or .json.gz), and exit")
-    recording.add_argument("--position", default="", metavar="FEN", help="FEN, or FEN moves ... (default: the start)")
-    recording.add_argument("--pgn", metavar="PGN", help="search the last position of the game in this file")
-    recording.add_argument("--after", metavar="MOVE", help="with --pgn: search after this move, such as 23w")
-    recording.add_argument("--depth", type=int, metavar="N", help=f"plies (default {_DEFAULT_DEPTH} without --nodes)")
-    recording.add_argument("--nodes", type=int, metavar="N", help="nodes")
+    recording.add_argument("--position", default="", metavar="FEN", help="FEN, or FEN moves ... (default: startpos)")
+    recording.add_argument("--pgn", metavar="PGN", help="search the last position of the first game in this file")
+    recording.add_argument("--after", metavar="MOVE", help="with --pgn: the position after this move, such as 23w")
+    recording.add_argument(
+        "--depth", type=int, metavar="N", help=f"stop at this depth in plies (default {_DEFAULT_DEPTH} without --nodes)"
+    )
+    recording.add_argument("--nodes", type=int, metavar="N", help="stop after this many nodes")
     recording.add_argument(
         "--costs", action="store_true", help="search again without each technique, and record the node counts"
     )
@@ -103,7 +105,7 @@ def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> i
 
 @contextmanager
 def _errors(path: object) -> Iterator[None]:
-    """Turns errors in the block into FileErrors that name `path`."""
+    """Turns errors about files, documents and trees in the `with` block into FileErrors that name `path`."""
     try:
         yield
     except (OSError, DocumentError, TreeError) as error:
@@ -117,7 +119,7 @@ def _errors(path: object) -> Iterator[None]:
 
 
 def _record(options: argparse.Namespace) -> int:
-    """Searches, saves the recording and prints the result. Checks the options before anything is compiled."""
+    """Records a search, saves the recording, and prints its result or report. Checks the options before compiling."""
     from search.explorer.positions import read_board
 
     with _errors(options.record):
@@ -163,7 +165,7 @@ def _say(text: str, quiet: bool) -> None:
 
 
 def _print_text(opened: dict[str, Any], path: Path) -> int:
-    """Prints a recording of chess as a report, or a tree as indented text with windows and values."""
+    """Prints the report of a recording, or the search of a trace or tree as indented text with windows and values."""
     from search.explorer import service
 
     document = opened.get("document")
@@ -194,9 +196,9 @@ def _print_report(document: dict[str, Any]) -> int:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """Reads a file and returns {"document"} for a trace or a recording, {"tree"} for a tree's text.
+    """Reads a file. Returns {"document"} for a trace or a recording, or {"tree": {"text", "title"}} for a tree's text.
 
-    Raises `FileError`.
+    Raises `FileError` if the file cannot be read or contains none of these.
     """
     with _errors(path):
         text = chess_document.read_text(path)
@@ -209,7 +211,7 @@ def read_file(path: Path) -> dict[str, Any]:
     if isinstance(value, dict) and value.get("format") == chess_document.FORMAT:
         if value.get("version") != 1 or value.get("kind") not in ("tree", "chess"):
             kind = shortened(f"version {value.get('version')!r}, kind {value.get('kind')!r}")
-            raise FileError(f"{shown(path)}: unsupported trace: {kind}")
+            raise FileError(f"{shown(path)}: unsupported trace: {kind}; expected version 1, kind 'tree' or 'chess'")
         return {"document": value | {"request": value.get("request")}}
     if len(text.encode()) > MAX_BYTES:
         raise FileError(f"{shown(path)}: the tree's text is larger than {MAX_BYTES:,} bytes")

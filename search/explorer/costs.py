@@ -1,12 +1,12 @@
-"""Node counts of searches without single techniques. A recording's statistics only estimate them.
+"""Node counts of searches with one technique switched off. A recording's statistics only estimate what it saves.
 
-Each count comes from a separate search of the same position to the same depth. This search starts from an empty TT and,
-because the position is its root, with an open window. The counts, and a document's `costs`, have this form:
+Each count comes from a separate search of the same position to the same depth. This search starts from an empty TT, and
+no node above its root limits the window. The counts, and a document's `costs`, have this form:
 
     {"depth", "nodes", "value", "without": [{"reason", "nodes", "value"}]}
 
-The first "nodes" and "value" (centipawns, from the side to move's view) belong to the unchanged search, the others to
-the search without each reason's technique. Like `search.explorer.recording`, this module needs the tracing build.
+The outer "nodes" and "value" (centipawns, from the side to move's view) belong to the unchanged search. Those in
+"without" belong to the search without the technique that "reason" names. This module needs the tracing build.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def costs_at(
     """Searches a position to `depth` unchanged, then without each technique of `reasons` (keys of SWITCHES).
 
     Returns the counts. `classical` and `without` apply to all searches, as in `record`. Tells the job which search is
-    running. Raises `StoppedError` if the job is stopped, because the count of an interrupted search means nothing.
+    running. Raises RecordingError if `record` does, and `StoppedError` if the job is stopped.
     """
     asked, off = list(dict.fromkeys(reasons)), list(without)
     found: list[dict[str, Any]] = []
@@ -46,13 +46,14 @@ def costs_at(
 
 
 def costs_of_search(document: Document, job: Job) -> dict[str, Any]:
-    """Returns `costs_at` for the search of a document, to its last complete depth, with each technique that it used.
+    """Returns the node counts of `costs_at` for a document's position, to the depth of its last complete iteration.
 
-    Raises RecordingError and PositionError.
+    The techniques are those in the statistics of the document. Raises RecordingError if no iteration is complete,
+    PositionError if the document's moves cannot be replayed, and `StoppedError` if the job is stopped.
     """
     complete = [iteration["depth"] for iteration in document["iterations"] if iteration["complete"]]
     if not complete:
-        raise RecordingError("no iteration is complete, so there is nothing to compare with")
+        raise RecordingError("no iteration is complete, so there are no node counts to compare")
     game = replay(document["fen"], document["before"], chess960=document["chess960"])
     used = {row["key"] for row in document["statistics"]["reasons"]}
     reasons = [key for key in SWITCHES if key in used]

@@ -6,19 +6,19 @@
     lattice                 {"kind", "spec"}, null for numbers
     tree                    columns, a row for each node in preorder: "parent" (-1 at the root), "leaf" (text of a
                             leaf's value, null at inner nodes), "label"; and "mover", who moves first: "max" or "min"
-    order, order_name       all nodes in the order of an unpruned search, null for the tree's own order; its name
-    events                  columns, a row for each event: "kind" and "reason" are indices of "kinds" and "reasons";
-                            "node" and "other" are nodes; "alpha", "beta" and "value" are indices of "texts"; -1 is none
+    order, order_name       all nodes in the order of an unpruned search, null for preorder; the name of that order
+    events                  columns, a row for each event: "kind" and "reason" are indices into "kinds" and "reasons",
+                            "node", "other": nodes; "alpha", "beta", "value": indices into "texts"; -1 means none
     kinds, sentences        the kinds of events, and a sentence for each
     reasons                 [{"key", "text"}]; the first is empty and stands for no reason
     texts                   values and bounds as text, from MAX's view
     result                  {"value": text, "line": nodes of the principal variation}
     statistics              "visited", "evaluated", "pruned", "cuts", "table_hits"; "nodes" and "leaves" of the tree,
-                            which are also "minimax_visited" and "minimax_evaluated"; "minimal_leaves", the fewest that
-                            any search needs (-1 if unknown); "uniform": {"branching", "depth", "bound"} or null
+                            which are also "minimax_visited" and "minimax_evaluated"; "minimal_leaves", the fewest
+                            leaves that prove the value, or -1; "uniform": {"branching", "depth", "bound"} or null
     request                 the request for this search, which can be sent again; null if unknown
 
-Because the columns contain small numbers, 100,000 events take about 2 MB.
+Columns of small numbers keep a document small: 100,000 events take about 2 MB.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from search.theory.orders import visiting_order
 _KINDS: Final = list(KINDS)
 _REASONS: Final = ["", *REASONS]
 
-#: The sentence for each kind of event. A visit with a window has a separate one.
+#: The sentence for each kind of event. A visit with a window has the separate sentence "enter-window".
 SENTENCES: Final = dict(KINDS) | {"enter-window": "Visit {node} with the window {alpha} to {beta}."}
 
 
@@ -45,7 +45,7 @@ def build_document(
     order_name: str = "",
     request: dict[str, Any] | None = None,
 ) -> Document:
-    """Returns the document of a run; `lattice` is the requested lattice, None for numbers."""
+    """Returns the document of a run. `lattice` is the requested {"kind", "spec"}, or None for numbers."""
     tree = run.tree
     order = visiting_order(tree, run.children)
     texts: list[str] = []
@@ -77,7 +77,7 @@ def build_document(
 
 
 def _columns(run: Run, texts: list[str]) -> dict[str, list[int]]:
-    """Returns the events as columns, and adds each of their texts to `texts` once."""
+    """Returns the events of a run as columns. Adds each different text of a bound or value to `texts` once."""
     events = run.events
     kinds = {kind: code for code, kind in enumerate(_KINDS)}
     reasons = {key: code for code, key in enumerate(_REASONS)}
@@ -91,7 +91,7 @@ def _columns(run: Run, texts: list[str]) -> dict[str, list[int]]:
         return code
 
     def value_code(value: Any) -> int:
-        # Formatting an element of a lattice is slow.
+        # Formatting an element of a lattice is slow, so each one is formatted once.
         if value not in of_value:
             of_value[value] = text_code(run.lattice.format(value))
         return of_value[value]

@@ -21,7 +21,8 @@ _COLUMNS: Final = "abcdefg"
 class Example:
     """An example tree and the settings of its search.
 
-    `make` is the tree's text or returns it. `algorithm` is "" for any; `lattice` is kind and spec, None for numbers.
+    `make` is the tree's text, or a function that returns it. `algorithm` is the key of the algorithm that the page
+    chooses, or "" for any algorithm for numbers. `lattice` is (kind, spec), or None for numbers.
     """
 
     key: str
@@ -38,17 +39,17 @@ class Example:
 
 
 def _tic_tac_toe(board: str, depth: int) -> str:
-    """Returns the tree of a position as text. `board` lists the rows, with X, O and dots; X moved first."""
+    """Returns the tree of `depth` plies from a position, as text. `board` is like "XX./OO./..."; X moved first."""
     cells = board.replace("/", "")
     crosses, noughts = (sum(1 << square for square, cell in enumerate(cells) if cell == sign) for sign in "XO")
-    # A position lists the squares of the side to move first.
+    # A position is a pair of sets of squares. Those of the side to move come first.
     position = (crosses, noughts) if crosses.bit_count() == noughts.bit_count() else (noughts, crosses)
     squares = [f"{column}{row}" for row in (3, 2, 1) for column in "abc"]
     return write_list(game_tree(TicTacToe(), position, depth, lambda _, move: squares[move]))
 
 
 def _connect_four(columns: str, depth: int) -> str:
-    """Returns the tree of the position after stones are dropped into these columns (a to g), as text."""
+    """Returns the tree of `depth` plies, as text, after stones are dropped into `columns` (letters a to g)."""
     game, position = ConnectFour(), connect_four.START
     for column in columns:
         position = game.apply(position, _COLUMNS.index(column))
@@ -83,13 +84,13 @@ _GROUPS: Final = {
         Example(
             "alpha",
             "Alpha: beat a 10",
-            "MAX is sure of 10. MIN finds an 8 and stops: this value could only fall.",
+            "MAX is sure of 10. MIN finds an 8, so the second branch is cut: its value could only fall further.",
             "[10 [8 20 15]]",
         ),
         Example(
             "beta",
             "Beta: stay below 5",
-            "Here MIN moves first and is sure of 5. MAX finds a 6 and stops: this value could only rise.",
+            "MIN moves first and is sure of 5. MAX finds a 6, so the second branch is cut: its value could only rise.",
             "MIN [5 [6 1 3]]",
         ),
         Example(
@@ -165,7 +166,7 @@ _GROUPS: Final = {
         Example(
             "M3",
             "M3: not distributive",
-            "The closed form would return c, but the value is 1: it is refused. The shallow rule is never wrong.",
+            "The page refuses the closed form, which would return c; the value is 1. The shallow rule is never wrong.",
             "[c [b [a b]]]",
             "lattice-shallow",
             ("M3", ""),
@@ -173,7 +174,7 @@ _GROUPS: Final = {
         Example(
             "N5",
             "N5: not distributive",
-            "The closed form would return a, but the value is b. Pruning by the parent alone is never wrong.",
+            "The page refuses the closed form, which would return a; the value is b. The shallow rule is never wrong.",
             "[a [b [c a 0]]]",
             "lattice-shallow",
             ("N5", ""),

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 
 class StoppedError(Exception):
-    """Raised by stopped work when it next checks its job."""
+    """Raised if work checks its job after the job was stopped."""
 
 
 class Job:
     """One piece of work. Other threads may read `progress` and call `stop` at any time.
 
-    `progress` describes how far the work is, or is "". `on_progress` is called with every new description.
+    `progress` describes how far the work is; it is "" at first. `on_progress` is called with every new description.
     """
 
     def __init__(self, on_progress: Callable[[str], None] | None = None) -> None:
@@ -24,7 +24,7 @@ class Job:
         self._on_stop: list[Callable[[], None]] = []
 
     def stop(self) -> None:
-        """Asks the work to end as soon as it can. Further calls have no effect."""
+        """Asks the work to end, and runs the callbacks of `when_stopped`. Further calls have no effect."""
         with self._lock:
             waiting, self._on_stop = self._on_stop, []
             self._is_stopped = True
@@ -32,7 +32,7 @@ class Job:
             callback()
 
     def when_stopped(self, callback: Callable[[], None]) -> None:
-        """Calls `callback` when the work is stopped, on the thread that stops it; at once if it is already stopped."""
+        """Registers `callback`, which `stop` calls once. If the job is already stopped, calls it at once instead."""
         with self._lock:
             if not self._is_stopped:
                 self._on_stop.append(callback)
@@ -40,17 +40,17 @@ class Job:
         callback()
 
     def check(self) -> None:
-        """Raises `StoppedError` if the work should end."""
+        """Raises `StoppedError` if the job was stopped."""
         if self._is_stopped:
             raise StoppedError
 
     def tell(self, progress: str) -> None:
-        """Sets the progress and reports it."""
+        """Sets the progress and reports it to `on_progress`."""
         self.progress = progress
         if self._on_progress is not None:
             self._on_progress(progress)
 
     def go_on(self, progress: str) -> None:
-        """Sets the progress if the work should continue; otherwise raises `StoppedError`."""
+        """Raises `StoppedError` if the job was stopped; otherwise sets the progress and reports it."""
         self.check()
         self.tell(progress)

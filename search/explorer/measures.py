@@ -1,25 +1,27 @@
-"""Statistics of a recorded search: the quality of its move ordering, how much it left out, and what that saved.
+"""Statistics of a recorded search: the quality of its move ordering, what it skipped, and the visits saved.
 
-They are computed only from the columns of the document (see `search.explorer.chess_document`).
+They are computed only from other fields of the document (see `search.explorer.chess_document`).
 
     first_move_best, branching, minimax_estimate, minimal_tree
-                    the main results below, the last three of them for the deepest complete iteration; null if unknown
-    first_move      how often the first move was the best, at nodes of the main search that ended with a cutoff or an
-                    exact value: {"nodes", "first", "share", "by_number"}; the last number includes all later moves
-    quiescence_first_move  the same for quiescence, cutoffs only
+                    the "share" of first_move, and the "branching", "minimax" and "minimal" of the deepest complete
+                    iteration (see iterations and trees); each is null if unknown
+    first_move      which move was the best, at nodes of the main search that ended with a cutoff or an exact value:
+                    {"nodes": the number of these nodes, "first": the number whose first move was the best, "share":
+                    first / nodes, "by_number": the numbers whose best move was move 1, 2 ... 9, or any later move}
+    quiescence_first_move  the same for nodes of quiescence, but only those that ended with a cutoff
     iterations      for each complete iteration {"depth", "nodes", "branching": nodes ** (1 / depth), "growth": nodes
-                    divided by those of the iteration before}
+                    divided by the nodes of the previous complete iteration}
     trees           for each complete iteration the "nodes" searched, and the sizes of the full and the minimal tree
                     without quiescence: {"depth", "nodes", "minimax", "minimax_leaves", "minimal", "minimal_leaves"}
-    mobility        the mean number of legal moves at each ply, over its visits in the deepest iteration
-    reasons         for each reason {"key", "ended": nodes, "skipped": moves, "saved": nodes (estimated)}
+    mobility        the mean number of legal moves at each ply, over the visits in the last complete iteration
+    reasons         for each reason {"key", "ended": visits, "skipped": moves, "saved": visits saved (an estimate)}
     costs           a text that says how "saved" is estimated
 
 Plain minimax visits every node of the full tree. At ply k these are m0 * m1 * ... * m(k-1) nodes, where mi is the
 mobility at ply i. Any search without selectivity must visit at least Knuth and Moore's minimal tree to prove the value.
-At ply k it has the product of the mi with even i, plus that of the mi with odd i, less one ("An analysis of alpha-beta
-pruning", Artificial Intelligence 6, 1975, here with branching that changes from ply to ply). The recorded search may
-still be smaller, because it reduces and skips moves and finds positions in the TT.
+At ply k it has the product of all mi with even i < k, plus the product of all mi with odd i < k, minus one ("An
+analysis of alpha-beta pruning", Artificial Intelligence 6, 1975, here with branching that changes from ply to ply). The
+recorded search may still be smaller, because it reduces and skips moves and finds positions in the TT.
 """
 
 from __future__ import annotations
@@ -30,12 +32,12 @@ from typing import Any, Final
 
 from search.explorer.chess_document import MOVE_SEARCHES, Document, decoded, skips
 
-#: The length of "by_number". The last number includes all later moves.
+#: The length of "by_number", whose last entry counts all later moves.
 TOLD_APART: Final = 10
 
-#: The ends of nodes that searched their moves.
+#: The reasons that end a node after moves were searched.
 _THROUGH_MOVES: Final = ("cutoff", "all-moves")
-#: The ends of nodes that did not have to search their moves.
+#: The reasons that end a node without a full search of its moves.
 _SPARED: Final = (
     "draw",
     "mate-distance",
@@ -51,17 +53,17 @@ _SPARED: Final = (
 COSTS: Final = (
     "Estimated from this recording. A move that was skipped, or left over after a cutoff, is assumed to save as many "
     "visits as an average searched move at nodes of the same depth, including repeated searches. A node that ended "
-    "without searching moves is assumed to save the average size of nodes of the same depth that searched some, less "
-    "its own visits. The most promising moves come first, and the saved searches would have pruned too, so the result "
-    "is only a rough estimate."
+    "without searching its moves is assumed to save the average number of visits in the subtree of a node of the same "
+    "depth that did search moves, minus its own visits. The most promising moves come first, and the saved searches "
+    "would have pruned too, so the result is only a rough estimate."
 )
 
-#: The columns of nodes, with keys instead of codes.
+#: The columns of nodes by name, with keys instead of codes (see `decoded`).
 Nodes = dict[str, list[Any]]
 
 
 def statistics(document: Document) -> dict[str, Any]:
-    """Returns the statistics described above, for a document whose columns are filled."""
+    """Returns the statistics that this module's docstring describes, from the other fields of a chess document."""
     nodes = decoded(document)
     iterations = [iteration for iteration in document["iterations"] if iteration["complete"]]
     mobility = _mobility(nodes, iterations)
@@ -89,7 +91,7 @@ def statistics(document: Document) -> dict[str, Any]:
 
 
 def _first_moves(nodes: Nodes, quiescence: int) -> dict[str, Any]:
-    """Returns how often the best move was the first, the second and so on."""
+    """Returns the object "first_move" of the statistics, or "quiescence_first_move" if `quiescence` is 1."""
     rows = zip(nodes["cutter"], nodes["end"], nodes["quiescence"], strict=True)
     numbers = Counter(cutter for cutter, end, kind in rows if end == "cutoff" and kind == quiescence)
     if not quiescence:
@@ -105,7 +107,7 @@ def _first_moves(nodes: Nodes, quiescence: int) -> dict[str, Any]:
 
 
 def _numbers_of_exact_moves(nodes: Nodes) -> Iterator[int]:
-    """Yields the number of the move that gave the value, for each PV node of the main search with an exact value."""
+    """Yields, for each node of the main search with an exact value, the number (from 1) of its best move."""
     value, parents, searches = nodes["value"], nodes["parent"], nodes["search"]
     exact = {
         row
@@ -131,7 +133,7 @@ def _numbers_of_exact_moves(nodes: Nodes) -> Iterator[int]:
 
 
 def _growth(iterations: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the rows of "iterations"."""
+    """Returns the list "iterations" of the statistics, for the document's complete iterations."""
     rows: list[dict[str, Any]] = []
     for iteration in iterations:
         depth, nodes = iteration["depth"], iteration["nodes"]
@@ -148,10 +150,11 @@ def _growth(iterations: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
-    """Returns the mean number of legal moves at each ply from 0 to the last iteration's depth - 1; [] without rows.
+    """Returns the mean number of legal moves at each ply from 0 to the last iteration's depth - 1.
 
-    The numbers come from the last iteration with rows. Quiescence counts only at plies that the main search does not
-    reach, because it mostly sees positions after captures. A ply without visits takes the number from two plies above.
+    The means come from the last iteration with rows ([] if none has any). Quiescence counts only at plies that the
+    main search does not reach, because it mostly sees positions after captures. A ply without visits takes the mean
+    from two plies above.
     """
     recorded = [iteration for iteration in iterations if iteration["first_node"] >= 0]
     if not recorded:
@@ -168,7 +171,7 @@ def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
 
 
 def tree_sizes(mobility: list[float]) -> dict[str, float]:
-    """Returns the nodes and leaves of the full and the minimal tree if nodes at ply i have `mobility[i]` moves."""
+    """Returns {"minimax", "minimax_leaves", "minimal", "minimal_leaves"} if nodes at ply i have `mobility[i]` moves."""
     even = odd = full = 1.0
     minimax = minimal = 1.0
     leaves = 1.0
@@ -196,7 +199,7 @@ def _trees(iteration: dict[str, Any], mobility: list[float]) -> dict[str, Any]:
 
 
 class _Means:
-    """Means by kind, a pair of quiescence (0 or 1) and depth or ply."""
+    """Means by kind. A kind is a pair: 1 for quiescence or 0 for the main search, and a depth or a ply."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
@@ -212,14 +215,14 @@ class _Means:
         return total / times if times else None
 
     def near(self, kind: tuple[int, int]) -> float:
-        """Returns the mean of this depth, or of the next lower depth that has values; 1 if there is none."""
+        """Returns the mean of `kind`, or of the next lower depth that has values, or 1 if there is no such depth."""
         quiescence, depth = kind
         means = (self.at((quiescence, lower)) for lower in range(depth, -1, -1))
         return next((mean for mean in means if mean is not None), 1.0)
 
 
 def _reasons(nodes: Nodes, document: Document) -> list[dict[str, Any]]:
-    """Returns what each reason ended, skipped and saved, with the largest savings first."""
+    """Returns the list "reasons" of the statistics, sorted by "saved" in descending order."""
     per_move, per_node = _Means(), _Means()
     kinds, sizes, ends = list(zip(nodes["quiescence"], nodes["depth"], strict=True)), nodes["size"], nodes["end"]
     for row, search in enumerate(nodes["search"]):

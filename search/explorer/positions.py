@@ -1,4 +1,4 @@
-"""Reading the positions that users enter: a FEN, a FEN with moves, or a PGN."""
+"""Functions that read the positions that users enter: a FEN, a FEN with moves, or a PGN."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _MOVE_NUMBER: Final = re.compile(r"(\d{1,5})(w|b|\.\.\.|\.)?")
 
 
 class PositionError(RecordingError):
-    """Raised if the text of a position is invalid; the message says in one line what is wrong, and where."""
+    """Raised if the text of a position is invalid. The message is one line that says what is wrong."""
 
 
 def read_board(text: str, after: str | None = None) -> chess.Board:
-    """Returns the board that a text describes, with its moves; "" and "startpos" are the start position.
+    """Returns the board that a text describes, with its moves; "" and "startpos" mean the start position.
 
-    `moves` and moves in UCI notation may follow a FEN, standard or Chess960. A PGN gives the position of its first game
-    after the last move of the main line, or after the move that `after` names: "23w" or "23" is White's 23rd move,
-    "23b" is Black's, and "0" is the position before the first move. Raises PositionError. Needs no kernels.
+    The word "moves" and UCI moves may follow "startpos" or a FEN, also of Chess960. A PGN gives the position of its
+    first game after the last move of the main line, or after the move that `after` names: "23w" or "23" is White's 23rd
+    move, "23b" Black's, and "0" means before the first move. Raises PositionError. Needs no kernels.
     """
     stripped = text.strip()
     head, _, moves = stripped.partition(" moves ")
@@ -44,9 +44,9 @@ def read_board(text: str, after: str | None = None) -> chess.Board:
 
 
 def replay(fen: str, moves: Sequence[str], *, chess960: bool) -> Game:
-    """Returns the game after `moves` from `fen`, in the notation of recordings: UCI, with "0000" for a null move.
+    """Returns the game that begins at `fen` and continues with `moves` (UCI, "0000" for a null move).
 
-    Raises PositionError.
+    Raises PositionError if `fen` or a move is invalid or illegal.
     """
     board = _board(fen, chess960=chess960)
     _play(board, moves, may_pass=True)
@@ -67,11 +67,11 @@ def _play(board: chess.Board, moves: Sequence[str], *, may_pass: bool = False) -
         except ValueError:
             move = None
         if move is None or not (move or may_pass):
-            raise PositionError(f"illegal move {_quoted(text)} (number {number})")
+            raise PositionError(f"illegal move {_quoted(text)} (number {number} of the moves)")
 
 
 def _playable(board: chess.Board) -> chess.Board:
-    """Returns the board. Raises PositionError if the engine cannot play from the position where its game began."""
+    """Returns `board`. Raises PositionError if the first position of its game is illegal (see FATAL_STATUS)."""
     fatal = board.root().status() & FATAL_STATUS
     if fatal:
         raise PositionError(f"illegal position: {status_text(fatal)}")
@@ -79,9 +79,9 @@ def _playable(board: chess.Board) -> chess.Board:
 
 
 class _StrictBuilder(chess.pgn.GameBuilder[chess.pgn.Game]):
-    """A builder of a game's main line that raises the first error in it, which python-chess would ignore."""
+    """A builder of a game's main line that raises PositionError for the first error, which python-chess would skip."""
 
-    # python-chess declares that this returns None, but uses the result.
+    # python-chess declares that this method returns None, but uses its return value.
     def begin_variation(self) -> chess.pgn.SkipType:  # type: ignore[override]
         return chess.pgn.SKIP
 
@@ -105,25 +105,25 @@ def _pgn_board(text: str, after: str | None) -> chess.Board:
 
 
 def _chosen(game: chess.pgn.Game, after: str) -> Any:
-    """Returns the node of the main line after the move that `after` names, such as "23w"."""
+    """Returns the node after the main line's move that `after` names ("23w"). Raises PositionError if there is none."""
     match = _MOVE_NUMBER.fullmatch(after.strip())
     if match is None:
-        raise PositionError(f"bad move {_quoted(after)}: expected a number with w or b, such as 23w")
+        raise PositionError(f"bad move {_quoted(after)}: expected a move number, then w or b, such as 23w")
     number, suffix = int(match[1]), match[2]
     if number == 0:
         return game
     wanted = (number, suffix not in ("b", "..."))
-    last = "it has no moves"
+    last = "which has no moves"
     board = game.board()
     for node in game.mainline():
         if (board.fullmove_number, board.turn) == wanted:
             return node
-        last = f"the last is {board.fullmove_number}{'.' if board.turn else '...'} {board.san(node.move)}"
+        last = f"whose last move is {board.fullmove_number}{'.' if board.turn else '...'} {board.san(node.move)}"
         board.push(node.move)
-    raise PositionError(f"no move {after} in the game: {last}")
+    raise PositionError(f"there is no move {after} in the game, {last}")
 
 
 def _quoted(text: str) -> str:
-    """Quotes a text on one line, and shortens it to 80 characters."""
+    """Formats a text for a message: quoted, on one line, and shortened to 80 characters."""
     line = " ".join(text.split())
     return repr(line if len(line) <= 80 else line[:77] + "...")

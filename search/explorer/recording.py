@@ -1,4 +1,4 @@
-"""Recording of chess searches with the tracing build, and the documents of the recordings.
+"""Functions that record chess searches with the tracing build, and make documents from the recordings.
 
 Importing this module imports the kernels, so call `search.explorer.build.choose_tracing` first.
 """
@@ -34,8 +34,8 @@ from search.techniques import BY_NAME, switched_off
 #: The default number of visits that a recording can hold.
 DEFAULT_CAPACITY: Final = 200_000
 
-# The keys of `chess_document.STAGES` by the picker's stage after it has returned a move. After the TT move and the
-# killers, the picker is already at the next stage.
+# The keys of `chess_document.STAGES` by the picker's stage after it has returned a move. When it has returned the TT
+# move or a killer, the picker is already at the next stage.
 _STAGE_KEYS: Final = {
     ROOT: "root",
     NOISY_START: "table",
@@ -51,7 +51,7 @@ _SCORES: Final = {"infinite": INFINITE, "mate": MATE, "mate_bound": MATE_BOUND}
 
 @dataclass
 class _Search:
-    """A finished search: its iterations and, for each, the numbers of rows and nodes at its end."""
+    """A finished search: its iterations and, for the end of each, the totals of recorded rows and searched nodes."""
 
     worker: Any
     iterations: list[Iteration] = field(default_factory=list)
@@ -67,14 +67,15 @@ def record(
     without: Iterable[str] = (),
     job: Job | None = None,
 ) -> Document:
-    """Searches a position within `limits`, on one thread from an empty TT, and returns the document of the search.
+    """Searches a game's position within `limits`, on one thread from an empty TT, and returns the search's document.
 
     Of the limits, only depth and nodes are used. The same arguments give the same document. It contains up to
     `capacity` visits; further visits are only counted. The evaluation is the network that comes with the engine unless
     `classical` is set. `without` contains keys of SWITCHES, whose techniques are switched off. The search reports each
     iteration to the job. If the job is stopped, the search ends, and the document contains what was searched so far.
 
-    Raises RecordingError, MemoryError, and RuntimeError in the playing build.
+    Raises RecordingError if an argument is invalid or the game is over, MemoryError if the recording does not fit in
+    memory, and RuntimeError in the playing build.
     """
     if not TRACING:
         raise RuntimeError(f"recording needs the tracing build: set {TRACING_VARIABLE}=1 before importing the engine")
@@ -95,7 +96,7 @@ def record(
 
 
 def _search(worker: Any, game: Game, limits: Limits, capacity: int, job: Job) -> _Search:
-    """Runs the engine's iterative deepening on one thread, and notes the recording's size after each iteration."""
+    """Searches and records a game's position by iterative deepening, on one thread. Mutates `worker`."""
     deepest = MAX_DEPTH if limits.depth is None else min(limits.depth, MAX_DEPTH)
     write_board(game.board, worker["stack"][0]["position"])
     moves = [encode(game.board, move) for move in game.board.legal_moves]
@@ -173,14 +174,14 @@ def _document(game: Game, limits: Limits, search: _Search, without: list[str], c
 
 
 def _evaluation(search: _Search, classical: bool) -> str:
-    """Returns the name of the evaluation that was used: that of a custom one, "classical" or "network"."""
+    """Returns the evaluation that was used: the name of a custom evaluation, or else "classical" or "network"."""
     if CHOICE is not None:
         return CHOICE.name
     return "classical" if classical or not int(search.worker["network"]["hidden"]) else "network"
 
 
 def _move_texts(rows: Any, skips: Any, chess960: bool) -> tuple[list[str], list[int], list[int]]:
-    """Returns the texts of all moves, and the moves of rows and skips as indices of these texts; -1 is no move."""
+    """Returns the UCI texts of all moves, and the indices into them for `rows` (-1 means no move) and for `skips`."""
     codes = np.unique(np.concatenate([rows["move"], skips["move"].astype(np.int32)]))
     texts = [decode(code, chess960).uci() if code else "0000" for code in codes.tolist()]
     indexes = np.searchsorted(codes, rows["move"])
@@ -188,7 +189,7 @@ def _move_texts(rows: Any, skips: Any, chess960: bool) -> tuple[list[str], list[
     return texts, np.where(has_none, -1, indexes).tolist(), np.searchsorted(codes, skips["move"]).tolist()
 
 
-#: The fields of `search.kernels.tracing.NODE` that differ in name from their columns, by column.
+#: The fields of `search.kernels.tracing.NODE` whose names differ from their columns, by the name of the column.
 _FIELDS: Final = {
     "type": "expected",
     "eval": "static_eval",
@@ -213,7 +214,7 @@ def _node_columns(rows: Any, moves: list[int]) -> dict[str, list[Any]]:
 
 
 def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, Any]]:
-    """Returns the iterations with the rows of each. The end of the search may have interrupted the last one."""
+    """Returns the document's "iterations". If the search ended during the last one, its "complete" is false."""
     found: list[tuple[int, Iteration | None, int, int]] = []
     for iteration, (row_end, node_end) in zip(search.iterations, search.ends, strict=True):
         found.append((iteration.depth, iteration, row_end, node_end))
@@ -249,7 +250,7 @@ def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, An
 
 
 def _window(rows: Any, row: int) -> dict[str, Any]:
-    """Returns one search of the root: its window, outcome and first row."""
+    """Returns an object for the search of the root that begins at `row`: its window, value, outcome and first row."""
     alpha, beta = int(rows["alpha"][row]), int(rows["beta"][row])
     if rows["end"][row] == tracing.STOPPED:
         return {"alpha": alpha, "beta": beta, "value": None, "outcome": "stopped", "first_node": row}

@@ -1,4 +1,4 @@
-"""The text report of a recorded chess search: its iterations, its tree, and what each reason pruned."""
+"""The text report of a recorded chess search: its iterations, its tree, and how much each reason pruned."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 
 from search.explorer.chess_document import Document, decoded, score_text, skips
 
-#: The most moves of an iteration's PV that fit beside its numbers.
+#: The most moves of a PV that the table of iterations shows.
 _LINE_MOVES: Final = 8
 
 
 def report(document: Document, plies: int = 2, lines: int = 200) -> Iterator[str]:
-    """Yields the lines of a report: the position and result, the iterations, the tree, and what each reason pruned.
+    """Yields the lines of a report: position and result, iterations, tree, and how much each reason pruned.
 
-    The tree is that of the last iteration, to `plies` plies and at most `lines` lines.
+    The tree is that of the last recorded iteration, to `plies` plies below the root and in at most `lines` lines.
     """
     yield from _heading(document)
     yield ""
@@ -60,7 +60,7 @@ def _iterations(document: Document) -> Iterator[str]:
 
 
 def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
-    """Yields the tree of the last iteration that has rows."""
+    """Yields the tree of the last iteration that has rows, one line for each visit."""
     recorded = [iteration for iteration in document["iterations"] if iteration["first_node"] >= 0]
     if not recorded:
         return
@@ -73,7 +73,7 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
         skipped[row][reason] += 1
 
     def describe(row: int) -> str:
-        """Returns one visit as a line: move, type, depth, window, value, how it ended, size."""
+        """Returns the line for one visit: its move, type, depth, window, value, the reason that ended it, its size."""
         code, search = nodes["move"][row], nodes["search"][row]
         name = document["moves"][code] if code >= 0 else f"({search})"
         if code >= 0 and search not in ("move", "null"):
@@ -108,7 +108,7 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
 
 
 def _summary(document: Document) -> Iterator[str]:
-    """Yields what each reason ended, skipped and saved: an estimate, and a count if the document has costs."""
+    """Yields a table of the nodes that each reason ended, the moves skipped, the visits saved, and any `costs`."""
     texts = {row["key"]: row["text"] for row in document["reasons"]}
     costs = document.get("costs")
     counted = {}
@@ -122,7 +122,10 @@ def _summary(document: Document) -> Iterator[str]:
         cell = f"{counted.get(key, ''):>20}  " if costs else ""
         yield f"{key:<20} {row['ended']:>11,} {row['skipped']:>14,} {row['saved']:>16,}  {cell}{texts[key]}"
     if costs:
-        yield f"nodes without it: the same search to depth {costs['depth']}; unchanged, it takes {costs['nodes']:,}"
+        yield (
+            f"nodes without it: nodes of a search to depth {costs['depth']} with the technique switched off; "
+            f"the unchanged search takes {costs['nodes']:,}"
+        )
 
 
 def _measures(document: Document) -> Iterator[str]:
@@ -130,10 +133,10 @@ def _measures(document: Document) -> Iterator[str]:
     for name, where in (("first_move", "main search"), ("quiescence_first_move", "quiescence")):
         row = measures[name]
         if row["nodes"]:
-            yield f"first move best   {row['share']:.1%} of {row['nodes']:,} nodes with a best move ({where})"
+            yield f"first move best   {row['share']:.1%} of the {row['nodes']:,} nodes with a known best move ({where})"
     if measures["trees"]:
         tree = measures["trees"][-1]
         yield (
-            f"tree of depth {tree['depth']}   {tree['nodes']:,} nodes searched; minimal tree {tree['minimal']:.3g}, "
-            f"plain minimax {tree['minimax']:.3g} (both estimated, without quiescence)"
+            f"depth {tree['depth']}   {tree['nodes']:,} nodes searched; estimates without quiescence: "
+            f"{tree['minimal']:.3g} nodes in the minimal tree, {tree['minimax']:.3g} in the full minimax tree"
         )

@@ -2,7 +2,7 @@
 
 It listens on 127.0.0.1. Another web page in the same browser could still try to reach it: through a name that resolves
 to 127.0.0.1, which the check of the Host header refuses, or by posting forms, which the checks of Origin and content
-type refuse. Paths are looked up in a table that is built at the start, so no other file can be read.
+type refuse. Paths are looked up in a table of the page's files, so no other file can be read.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PATIENCE: Final = 120.0
 #: The most open connections: more than a browser opens, and fewer than the files that a process may have open.
 MOST_CONNECTIONS: Final = 64
 
-#: Seconds between two checks of whether a search that waits for its turn is still wanted.
+#: Seconds between two checks of whether a search that waits for its turn has been stopped.
 _TICK: Final = 0.2
 
 _JOB_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -59,12 +59,12 @@ _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 
-#: Content types by suffix. The system's own table may contain different ones.
+#: Content types by file suffix. They take precedence over the system's table, which may contain other types.
 _TYPES: Final = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 def page_files() -> dict[str, Traversable]:
-    """Returns the page's files by the path under which they are served."""
+    """Returns the page's files by the path of the URL at which they are served."""
     found: dict[str, Traversable] = {}
 
     def collect(folder: Traversable, prefix: str) -> None:
@@ -80,7 +80,7 @@ def page_files() -> dict[str, Traversable]:
 
 
 def make_app(port: int, opened: dict[str, Any] | None = None) -> ASGIApp:
-    """Returns the application for a server on `port`. The page shows `opened` first: {"document"} or {"tree"}."""
+    """Returns the ASGI app of a server on `port`. The page first shows `opened` (see `command.read_file`), if given."""
     pages = page_files()
     jobs = _Jobs()
 
@@ -119,7 +119,7 @@ def make_app(port: int, opened: dict[str, Any] | None = None) -> ASGIApp:
 
 
 class _Jobs:
-    """The searches that run or wait for their turn, by the names that the page gave them."""
+    """The jobs of requests that are running or waiting for their turn, by the names that the page gave them."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
@@ -127,11 +127,11 @@ class _Jobs:
         self._turn = asyncio.Semaphore(1)
 
     def find(self, name: object) -> Job | None:
-        """Returns the job of this name, or None if it has ended or there is none."""
+        """Returns the running or waiting job of this name, or None if there is none."""
         return self._jobs.get(name) if isinstance(name, str) else None
 
     def endpoint(self, work: service.Answer) -> Callable[[Request], Any]:
-        """Returns an endpoint that answers requests with the result of `work`."""
+        """Returns an endpoint that waits for its turn, runs `work` on another thread, and responds with the result."""
 
         async def answer(request: Request) -> Response:
             job = Job()
@@ -154,7 +154,7 @@ class _Jobs:
             except ClientDisconnect:
                 return _json({"error": "the request ended early"}, 400)
             finally:
-                # Stop the work also if the server shuts down, because no client would read the answer.
+                # If the server shuts down, no client will read the answer, so the work must stop.
                 job.stop()
                 if gone is not None:
                     gone.cancel()
@@ -163,11 +163,11 @@ class _Jobs:
 
     @contextmanager
     def _entered(self, name: str, job: Job) -> Iterator[None]:
-        """Registers the job under its name during the block, unless the name is "". Raises RequestError."""
+        """Registers a job for the `with` block if `name` is not "". Raises RequestError for an invalid or used name."""
         if name and not _JOB_NAME.fullmatch(name):
             raise RequestError("a job's name must be 1 to 64 letters, digits or hyphens")
         if name in self._jobs:
-            raise RequestError(f"there is already a job '{name}'")
+            raise RequestError(f"a job named '{name}' is already running or waiting")
         if name:
             self._jobs[name] = job
         try:
@@ -176,7 +176,7 @@ class _Jobs:
             self._jobs.pop(name, None)
 
     async def _take_turn(self, job: Job) -> None:
-        """Waits for the job's turn. Raises TimeoutError after PATIENCE seconds, and StoppedError."""
+        """Waits for the job's turn. Raises StoppedError if the job is stopped, TimeoutError after PATIENCE seconds."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + PATIENCE
         job.tell("waiting for an earlier search")
@@ -193,14 +193,14 @@ class _Jobs:
 
 
 async def _stop_when_gone(request: Request, job: Job) -> None:
-    """Stops the job when the page disconnects, because it was closed or has requested something else."""
+    """Waits until the page closes the connection of `request`, and then stops the job."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     job.stop()
 
 
 async def _body(request: Request) -> object:
-    """Returns the JSON value of a request. Raises RequestError, also if the request is longer than MAX_BODY."""
+    """Returns the JSON value of a request. Raises RequestError if it is not JSON or is longer than MAX_BODY bytes."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RequestError("the content type of a request must be application/json")
     data = bytearray()
@@ -220,7 +220,7 @@ def _json(value: object, status: int = 200) -> Response:
 
 
 class _Guard:
-    """Middleware that refuses requests of other pages, and adds the security headers to every response."""
+    """Middleware that refuses requests from other pages or to other hosts, and adds security headers to responses."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
@@ -229,7 +229,7 @@ class _Guard:
             self._hosts |= {b"127.0.0.1", b"localhost", b"[::1]"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handles an ASGI connection."""
+        """Handles an HTTP request; ignores ASGI connections of other types."""
         if scope["type"] != "http":
             return
 
@@ -247,7 +247,7 @@ class _Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         hosts = [value.lower() for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return _json({"error": "this server answers only this machine, but the Host header names another"}, 421)
+            return _json({"error": "this server answers only this machine, not the host in the Host header"}, 421)
         origins = [value.lower() for name, value in scope["headers"] if name == b"origin"]
         if any(origin.partition(b"://")[2] not in self._hosts for origin in origins):
             return _json({"error": "only the page itself may send requests"}, 403)
@@ -257,10 +257,10 @@ class _Guard:
 
 
 class _Connection(H11Protocol):
-    """A connection. If there are too many, a new one replaces the oldest, preferably one that waits for its client."""
+    """A connection. If MOST_CONNECTIONS others are open, it replaces the oldest idle one, or else the oldest."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accepts a connection, and closes another one if there are too many."""
+        """Accepts a connection, and aborts another one if MOST_CONNECTIONS others are open."""
         super().connection_made(transport)
         self._since = self.loop.time()
         others = [each for each in self.connections if isinstance(each, _Connection) and each is not self]
@@ -269,16 +269,16 @@ class _Connection(H11Protocol):
             min(others, key=lambda each: (not each._is_waiting(), each._since)).transport.abort()
 
     def _is_waiting(self) -> bool:
-        """Returns whether the server is waiting for a request, or for the rest of one."""
+        """Returns whether the connection is idle: the server waits for the next request, or for the rest of one."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
 
 
 def listen(port: int) -> socket.socket:
-    """Returns a socket that listens on 127.0.0.1; port 0 is any free port. Raises OSError."""
+    """Returns a socket that listens on 127.0.0.1; port 0 means any free port. Raises OSError."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if os.name == "posix":
-            # This allows a port that was just in use. On Windows, the option has another meaning.
+            # Allows a port that another server used a moment ago. On Windows, the option has another meaning.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
         listener.listen(MOST_CONNECTIONS)
@@ -289,7 +289,7 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(listener: socket.socket, opened: dict[str, Any] | None = None) -> None:
-    """Serves the page until interrupted."""
+    """Serves the page until interrupted. The page first shows `opened`, as in `make_app`."""
     config = uvicorn.Config(
         make_app(listener.getsockname()[1], opened),
         log_level="critical",

@@ -1,7 +1,7 @@
-"""The answers to the page's requests, as functions from JSON values to JSON values. They are independent of HTTP.
+"""The functions that answer the page's requests. They map JSON values to JSON values and are independent of HTTP.
 
-An answer may take a while, so each one gets a job: it reports its progress to the job, and raises `StoppedError` if the
-job is stopped.
+Each function gets a job. If it takes long, it reports its progress to the job and ends early if the job is stopped,
+usually by raising `StoppedError`.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ _ORDER_NAMES: Final[dict[str, str]] = {
 
 
 class RequestError(ValueError):
-    """Raised if a request cannot be answered. `line` and `column` are a place in the tree's text, 0 for no place."""
+    """Raised if a request is invalid. `line` and `column` locate the error in the tree's text; 0 means no place."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         self.line, self.column = line, column
         super().__init__(message)
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the answer that the page gets."""
+        """Returns the error as the JSON object that the page expects: {"error", "line", "column"}."""
         return {"error": str(self), "line": self.line, "column": self.column}
 
 
-#: A function that answers a request, which is a JSON value, and may report to a job.
+#: A function that takes a request (a JSON value) and optionally a job, and returns the answer (a JSON object).
 Answer = Callable[..., dict[str, Any]]
-#: The answers by the name of their request.
+#: The functions that answer requests, by the name of the request.
 ANSWERS: Final[dict[str, Answer]] = {}
 
 
 def _answer(work: Callable[[object, Job], dict[str, Any]]) -> Answer:
-    """Registers an answer, and turns its errors about trees, lattices, algorithms and positions into RequestErrors."""
+    """Registers `work`, with its errors about trees, lattices, algorithms and positions turned into RequestErrors."""
 
     @functools.wraps(work)
     def answer(body: object, job: Job | None = None) -> dict[str, Any]:
@@ -87,39 +87,39 @@ def _answer(work: Callable[[object, Job], dict[str, Any]]) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A requested search."""
+    """A requested search of a tree."""
 
     tree: Tree
     algorithm: str
     lattice: Lattice[Any] | None
     order: Order
     seed: int
-    #: The children of nodes that were reordered by hand.
+    #: The children, in their new order, of each node whose children were reordered by hand.
     hand: dict[int, tuple[int, ...]]
     #: The request, in a form that can be sent again.
     request: dict[str, Any]
 
     def children(self) -> Children:
-        """Returns the children of each node in the order of visiting."""
+        """Returns the children of each node in the order in which the search visits them."""
         children = ordered_children(self.tree, self.order, self.seed)
         if not self.hand:
             return children
         return [self.hand.get(node, tuple(siblings)) for node, siblings in enumerate(children)]
 
     def order_name(self) -> str:
-        """Returns the name of the order."""
+        """Returns the name of the children's order as the page shows it, such as "random, seed 1"."""
         if self.hand:
             return _ORDER_NAMES["hand"]
         return f"random, seed {self.seed}" if self.order == "random" else _ORDER_NAMES[self.order]
 
     def run(self, job: Job) -> Run:
-        """Runs the search. Raises `StoppedError`, and the errors of `search.theory`."""
+        """Returns the finished run. Raises `StoppedError` if the job is stopped, and the errors of `algorithms.run`."""
         job.go_on(f"searching {len(self.tree):,} nodes, {self.order_name()}")
         return run(self.tree, self.algorithm, children=self.children(), lattice=self.lattice, check=job.check)
 
 
 def _ask(body: object) -> _Asked:
-    """Returns the search that a request describes."""
+    """Checks a request and returns the search that it describes. Raises RequestError, or TreeError for its text."""
     fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title"))
     text = _text(fields, "text", most=None)
     form = fields.get("format")
@@ -130,7 +130,7 @@ def _ask(body: object) -> _Asked:
     order = _fields(fields.get("order", {}), ("kind", "seed", "hand"))
     kind = order.get("kind", "given")
     if kind not in ORDERS:
-        raise RequestError(f"the order must be one of {', '.join(ORDERS)}")
+        raise RequestError(f'the "kind" of the order must be one of {", ".join(ORDERS)}')
     seed = _whole(order, "seed", 0, _MOST_SEED, default=0)
     title = _text(fields, "title", default="")
     tree = read_tree(text, cast("Format | None", form))
@@ -148,7 +148,7 @@ def _ask(body: object) -> _Asked:
 
 def _fields(value: object, names: Sequence[str]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise RequestError(f"expected an object with {', '.join(names)}")
+        raise RequestError(f"expected an object with the fields {', '.join(names)}")
     for name in value:
         if name not in names:
             raise RequestError(f"unknown field {quoted(str(name))}; expected {', '.join(names)}")
@@ -179,7 +179,7 @@ def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _lattice(value: object) -> tuple[dict[str, str] | None, Lattice[Any] | None]:
-    """Returns how the lattice was chosen, and the lattice; None and None for numbers."""
+    """Returns the {"kind", "spec"} of a request and its lattice, or (None, None) for numbers. Raises RequestError."""
     if value is None:
         return None, None
     fields = _fields(value, ("kind", "spec"))
@@ -192,18 +192,21 @@ def _lattice(value: object) -> tuple[dict[str, str] | None, Lattice[Any] | None]
 
 
 def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:
-    """Returns the children of each reordered node, a permutation of those in the tree."""
+    """Checks the field "hand" of a request, and returns the new order of the children of each reordered node.
+
+    Raises RequestError unless every order belongs to a node of the tree and contains each of its children once.
+    """
     if not isinstance(value, dict):
-        raise RequestError('"hand" must be an object from nodes to children')
+        raise RequestError('"hand" must be an object that maps nodes to lists of their children')
     hand: dict[int, tuple[int, ...]] = {}
     for key, children in value.items():
         node = int(key) if isinstance(key, str) and key.isdecimal() and len(key) < 9 else -1
         if not 0 <= node < len(tree):
-            raise RequestError(f"the tree has no node {quoted(str(key))} to reorder")
+            raise RequestError(f'"hand" names the node {quoted(str(key))}, which is not in the tree')
         # A bool or a float can equal an int, but is not a node's number.
         are_numbers = isinstance(children, list) and all(type(child) is int for child in children)
         if not are_numbers or sorted(children) != sorted(tree.children[node]):
-            raise RequestError(f"the new order of node {node} must name each of its children once")
+            raise RequestError(f"the new order of the children of node {node} must contain each child exactly once")
         hand[node] = tuple(children)
     return hand
 
@@ -214,7 +217,7 @@ def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:
 
 
 def catalogue() -> dict[str, Any]:
-    """Returns the choices that the page offers."""
+    """Returns the version of the engine, and the techniques, algorithms, lattices and examples that the page offers."""
     return {
         "version": version(),
         "techniques": list(SWITCHES),
@@ -249,7 +252,7 @@ def example(body: object, job: Job) -> dict[str, Any]:
 
 @_answer
 def generate(body: object, job: Job) -> dict[str, Any]:
-    """Returns a uniform tree as text."""
+    """Returns a uniform tree as text, and a title for it."""
     fields = _fields(body, ("branching", "depth", "arrangement", "seed"))
     branching = _whole(fields, "branching", 1, MAX_NODES)
     depth = _whole(fields, "depth", 0, 2000)
@@ -264,7 +267,7 @@ def generate(body: object, job: Job) -> dict[str, Any]:
 
 @_answer
 def trace(body: object, job: Job) -> Document:
-    """Returns the document of the requested search."""
+    """Runs the requested search of a tree, and returns its document."""
     asked = _ask(body)
     done = _run(asked, job)
     job.check()
@@ -281,7 +284,7 @@ def trace(body: object, job: Job) -> Document:
 
 @_answer
 def export(body: object, job: Job) -> dict[str, Any]:
-    """Returns the requested search as indented text and as a graph for Graphviz."""
+    """Runs the requested search, and returns it as indented text ("text") and as a graph for Graphviz ("dot")."""
     done = _run(_ask(body), job)
     return {"text": run_as_text(done), "dot": run_as_dot(done)}
 
@@ -293,7 +296,7 @@ def _run(asked: _Asked, job: Job) -> Run:
         if asked.lattice is None:
             raise
         # Most likely the user has changed the tree but not the algorithm.
-        hint = "if these are numbers, choose an algorithm for numbers"
+        hint = "if the leaves are numbers, choose an algorithm for numbers"
         raise RequestError(f"{error}; {hint}", error.line, error.column) from None
 
 
@@ -304,15 +307,15 @@ def _run(asked: _Asked, job: Job) -> Run:
 
 @_answer
 def chess(body: object, job: Job) -> Document:
-    """Returns the recording of a chess search; needs the tracing build, see `search.explorer.build`.
+    """Searches a position and returns the recording. Needs the tracing build (see `search.explorer.build`).
 
-    If the job is stopped during the search, the recording contains what was searched until then.
+    If the job is stopped during the search, the recording contains the visits up to that point.
     """
     fields = _fields(body, ("position", "after", "depth", "nodes"))
     position = _text(fields, "position", default="", most=MAX_BYTES)
     after = fields.get("after")
     if after is not None and not isinstance(after, str):
-        raise RequestError('"after" must be a move such as 23w')
+        raise RequestError('"after" must be null or a string that names a move, such as "23w"')
     depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)
     nodes = _whole(fields, "nodes", 1, MOST_CHESS_NODES)
     from search.explorer.positions import read_board
@@ -330,7 +333,7 @@ def chess(body: object, job: Job) -> Document:
 
 @_answer
 def cost(body: object, job: Job) -> dict[str, Any]:
-    """Returns the cost of searching a position unchanged and without each technique; see `search.explorer.costs`."""
+    """Returns the node counts of searches of a position, unchanged and without each technique (see `costs_at`)."""
     fields = _fields(body, ("fen", "moves", "chess960", "depth", "classical", "without", "reasons"))
     fen = _text(fields, "fen")
     depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)
@@ -348,6 +351,6 @@ def cost(body: object, job: Job) -> dict[str, Any]:
 
 
 def load_kernels(job: Job) -> None:
-    """Waits for the kernels, which only chess needs. Raises `StoppedError` if the job is stopped."""
+    """Waits until the kernels, which only chess needs, are loaded. Raises `StoppedError` if the job is stopped."""
     KERNELS.wait(job, every=0.5)
     job.check()

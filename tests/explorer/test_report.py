@@ -66,7 +66,7 @@ def test_the_summary_counts_every_reason(recorded: Recorded) -> None:
     for row in document["statistics"]["reasons"]:
         pattern = rf"^{row['key']} +{row['ended']:,} +{row['skipped']:,} +{row['saved']:,}  \S"
         assert re.search(pattern, text, re.MULTILINE), row
-    assert re.search(r"^first move best +\d+\.\d% of [\d,]+ nodes .*\(main search\)$", text, re.MULTILINE)
+    assert re.search(r"^first move best +\d+\.\d% of the [\d,]+ nodes .*\(main search\)$", text, re.MULTILINE)
     assert "minimal tree" in text
 
 
@@ -78,4 +78,4 @@ def test_what_was_counted_stands_beside_what_was_estimated(recorded: Recorded) -
     for row in costs["without"]:
         pattern = rf"^{row['reason']} .* {row['nodes']:,} \(x{row['nodes'] / costs['nodes']:.2f}\)  \S"
         assert any(re.match(pattern, line) for line in counted), row
-    assert any(line.endswith(f"to depth 8; unchanged, it takes {costs['nodes']:,}") for line in counted)
+    assert any(line.endswith(f"; the unchanged search takes {costs['nodes']:,}") for line in counted)

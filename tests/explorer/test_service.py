@@ -120,7 +120,7 @@ def test_numbers_in_a_lattice_get_advice() -> None:
     lattice = {"kind": "product", "spec": "0..9 x 0..9"}
     error = refusal(service.trace, request(text="[3 [12 8]]", algorithm="lattice-weak", lattice=lattice))
     assert str(error).startswith("line 1, column 2: the leaf '3' is not an element of the product: ")
-    assert str(error).endswith("; if these are numbers, choose an algorithm for numbers")
+    assert str(error).endswith("; if the leaves are numbers, choose an algorithm for numbers")
     assert (error.line, error.column) == (1, 2)
 
 
@@ -130,17 +130,17 @@ SEARCH = {"fen": "8/8/8/8/8/8/8/8 w - - 0 1", "moves": [], "depth": 3, "reasons"
 @pytest.mark.parametrize(
     ("call", "body", "complaint"),
     [
-        (service.trace, None, "expected an object with text"),
+        (service.trace, None, "expected an object with the fields text"),
         (service.trace, {}, '"text" must be a string'),
         (service.trace, request(algorithm="no such"), "unknown algorithm 'no such'"),
         (service.trace, request(format="xml"), '"format" must be null or one of'),
         (service.trace, request(lattice={"kind": "no such", "spec": ""}), "lattice: "),
         (service.trace, request(lattice={"kind": "sets", "spec": "a b"}), "compares numbers"),
-        (service.trace, request(order={"kind": "no such"}), "the order must be one of given"),
+        (service.trace, request(order={"kind": "no such"}), 'the "kind" of the order must be one of given'),
         (service.trace, request(order={"seed": True}), '"seed" must be a whole number'),
-        (service.trace, request(order={"hand": {"0": [1, 1]}}), "each of its children once"),
-        (service.trace, request(order={"hand": {"0": [8, True]}}), "each of its children once"),
-        (service.trace, request(order={"hand": {"²": []}}), "no node"),
+        (service.trace, request(order={"hand": {"0": [1, 1]}}), "must contain each child exactly once"),
+        (service.trace, request(order={"hand": {"0": [8, True]}}), "must contain each child exactly once"),
+        (service.trace, request(order={"hand": {"²": []}}), "is not in the tree"),
         (service.trace, request(more=1), "unknown field 'more'"),
         (service.trace, request(title="x" * 1000), "longer than 200 characters"),
         (service.example, {"key": "no such"}, "unknown example"),

@@ -8,7 +8,7 @@ const CUTS = new Set(["mate-distance", "table", "razoring", "reverse-futility", 
   "cutoff", "stand-pat"]);
 const LOOKS = {PV: ["diamond", "best"], CUT: ["up", "min"], ALL: ["down", "max"]};
 const MOVE_SEARCHES = new Set(["move", "full-depth", "open-window"]);
-// A null move in recordings, and on the page.
+// How a null move is written in recordings, and how the page shows it.
 const NULL_MOVE = "0000", PASS = "pass";
 // If a tree has more nodes, its lower plies are collapsed at first.
 const SHOWN_AT_ONCE = 400;
@@ -20,13 +20,13 @@ function demand(condition, message) {
 /** Returns a move as the page shows it: UCI notation, or a word for a null move. */
 function shownMove(move) { return move === NULL_MOVE ? PASS : move; }
 
-/** A chess document. */
+/** The recording in a chess document. */
 class Recording {
   constructor(document) {
     this.document = document;
     const {nodes} = document;
     this.count = nodes.parent.length;
-    nodes.parent.forEach((parent, row) => demand(parent < row, `row ${row} has parent ${parent}`));
+    nodes.parent.forEach((parent, row) => demand(parent < row, `row ${row} has the parent ${parent}, which does not precede it`));
     const {moves, reasons, types, stages, searches, scores, position, pruned} = document;
     Object.assign(this, {columns: nodes, moves, reasons, types, stages, searches, scores, position});
     this.prunedOf = new Map();
@@ -39,7 +39,7 @@ class Recording {
     this.#measure();
   }
 
-  /** Counts the rows below each row, and adds up the cost of searched moves by their parent's depth. */
+  /** Counts the rows in the subtree of each row, and adds up the visits of searched moves by their parent's depth. */
   #measure() {
     const {parent, depth} = this.columns;
     this.size = new Int32Array(this.count).fill(1);
@@ -58,7 +58,7 @@ class Recording {
 
   #kind(row, depth) { return `${this.columns.quiescence[row] ? "q" : ""}${depth}`; }
 
-  /** Returns the mean cost, in visits, of a searched move at the depth of this row. */
+  /** Returns the mean number of visits of a searched move at this row's depth, or at the next lower depth with any. */
   costOfMove(row) {
     for (let depth = this.columns.depth[row]; depth >= 0; depth--) {
       const sum = this.sums.get(this.#kind(row, depth));
@@ -71,7 +71,7 @@ class Recording {
   end(row) { return this.reasons[this.columns.end[row]] ?? {key: "?", text: "unknown"}; }
   type(row) { return this.types[this.columns.type[row]]?.key ?? "PV"; }
 
-  /** Returns the moves from the root to a row; repeated searches of a position add none. */
+  /** Returns the moves from the root to a row. A repeated search of a position adds no move. */
   line(row) {
     const line = [];
     for (; row >= 0; row = this.columns.parent[row]) if (this.move(row)) line.push(this.move(row));
@@ -123,7 +123,7 @@ class IterationModel {
 }
 
 export class ChessPanel {
-  /** `canvas`, `caption` and `view` are those of a tree's panel. */
+  /** `canvas`, `caption` and `view` are shared with the panel of a tree. */
   constructor(canvas, caption, view) {
     this.canvas = canvas;
     this.caption = caption;
@@ -301,14 +301,14 @@ export class ChessPanel {
     return facts;
   }
 
-  /** Returns the board at a node: its placement and the last move. */
+  /** Returns {placement, last}: the first field of the FEN at a node, and the move that led there ("" at the root). */
   board(node) {
     const line = node < this.model.offset ? [] : this.recording.line(this.model.row(node));
     return {placement: placementAfter(this.recording.position, line), last: line.at(-1) ?? ""};
   }
 }
 
-/** Plays a move, which is assumed to be legal, on the vendored board, which knows no rules. */
+/** Plays a legal move on a Position of the vendored library, which does not know the rules of chess. */
 function play(board, move) {
   const from = move.slice(0, 2), to = move.slice(2, 4), piece = board.getPiece(from), taken = board.getPiece(to);
   if (!piece) return;
@@ -317,7 +317,7 @@ function play(board, move) {
   if (move[4]) board.setPiece(to, colour + move[4]);
   // A pawn that changes its file onto an empty square captures en passant.
   if (kind === "p" && files && !taken) board.setPiece(to[0] + rank, null);
-  // The king takes its own rook in Chess960; otherwise it moves two squares.
+  // Castling: in Chess960 the king takes its own rook; otherwise it moves two squares.
   if (kind === "k" && (taken === `${colour}r` || Math.abs(files) > 1)) {
     board.setPiece(to, null);
     if (!taken) board.setPiece((files > 0 ? "h" : "a") + rank, null);
@@ -326,7 +326,7 @@ function play(board, move) {
   }
 }
 
-/** Returns the placement (first field of a FEN) after moves in UCI notation. */
+/** Returns the first field of the FEN of the position after `moves` (UCI) from `fen`. */
 function placementAfter(fen, moves) {
   const board = new Position(fen.split(" ")[0]);
   for (const move of moves) if (move !== NULL_MOVE) play(board, move);

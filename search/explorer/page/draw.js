@@ -5,7 +5,7 @@ import {hierarchy, tree as tidy} from "./vendor/d3-hierarchy/d3-hierarchy.min.js
 export const LEVEL = 84;
 const GAP = 10;
 
-/** Positions at scale 1, in pixels: `x` and `y` of each node, and its subtree's extent from `left` to `right`, down to `low`.
+/** The layout of a tree at scale 1, in pixels: `x` and `y` of each node, and `left`, `right` and `low` (end) of its subtree.
  *
  * `model` has `count`, `root`, `children(node)` and `width(node)`, the width of a node's text. Children of nodes in
  * the set `collapsed` are left out. `order` lists the nodes that are laid out, parents before their children.
@@ -98,7 +98,7 @@ export class CanvasSurface {
     this.paint(fill, stroke, width, dash);
   }
 
-  /** Draws centred text. A `halo`, which is a colour, keeps it readable where it crosses lines. */
+  /** Draws centred text. An outline in the colour `halo` keeps the text readable where it crosses lines. */
   text(x, y, text, size, colour, bold = false, halo = "") {
     const c = this.context;
     c.font = `${bold ? "bold " : ""}${size.toFixed(1)}px ${FONT}`;
@@ -158,9 +158,9 @@ export class SvgSurface {
   }
 }
 
-// A subtree that is narrower than this on the screen is drawn as one wedge.
+// A subtree that is narrower on the screen than this number of pixels is drawn as one wedge.
 const WEDGE = 5;
-// Below the first scale a node is drawn without its window, below the second without its value.
+// At a scale below the first constant a node is drawn without its window, below the second without its value.
 const WINDOW_SCALE = 0.62, TEXT_SCALE = 0.34;
 const RADIUS = 17;
 // The largest scale of a node, however far the user zooms in.
@@ -173,7 +173,7 @@ export function palette(element) {
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
-/** Returns the points of a shape. Without colours, it distinguishes MAX (up), MIN (down), leaves (square) and PV nodes. */
+/** Returns the points of a shape. The shape alone, without colours, distinguishes MAX, MIN, leaves and PV nodes. */
 function outline(shape, x, y, r, half) {
   switch (shape) {
     case "up": return [[x, y - r * 1.1], [x + r * 1.15, y + r * 0.8], [x - r * 1.15, y + r * 0.8]];

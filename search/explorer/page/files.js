@@ -1,4 +1,4 @@
-// Addresses, exports and imports.
+// Addresses that contain a search, exports and imports.
 
 import {selectNode, showNode} from "./node.js";
 import {begin, initialise, openTab, searchChess, setChessRequest, setRequest, setTree, show} from "./searching.js";
@@ -28,7 +28,7 @@ export async function copyAddress() {
   setTimeout(() => { $("share-copy").textContent = "Copy"; }, 2000);
 }
 
-/** Shows the search in the page's address; returns whether there is one. */
+/** Shows the search that the page's address describes. Returns whether a search was shown. */
 export async function restore() {
   let shared;
   try {
@@ -140,14 +140,14 @@ function fromBase64(text) {
   return Uint8Array.from(binary, (sign) => sign.charCodeAt(0));
 }
 
-/** Returns the fragment for a state (any JSON value), or null if it would be too long. */
+/** Returns the URL fragment that encodes a state (any JSON value), or null if it would be too long. */
 async function pack(state) {
   const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(state)));
   const fragment = PREFIX + toBase64(bytes);
   return fragment.length <= LONGEST ? fragment : null;
 }
 
-/** Returns the state in a fragment, or null if there is none. Throws an Error if it is damaged. */
+/** Returns the state that a URL fragment encodes, or null if it encodes none. Throws an Error if it is damaged. */
 async function unpack(fragment) {
   if (!fragment.startsWith(PREFIX)) return null;
   try {

@@ -46,9 +46,9 @@ const WORDS = [
   ["principal variation", "best play by both sides"],
 ];
 const TREE_WORDS = [
-  ["visited", "a node that the search reached; each visit counts"],
-  ["valued", "a leaf whose value the search needed; alpha-beta skips many of them"],
-  ["table hit", "a position that was searched before, on another path, and whose result was stored"],
+  ["visited", "a node that the search reached; a node that is visited twice counts twice"],
+  ["valued", "a leaf whose value the search needed; alpha-beta skips many leaves"],
+  ["table hit", "a visit that was answered by the stored value of an earlier search of the same position"],
   ["join, meet", "in a lattice, the least element that is at least both values, and the greatest that is at most both. For numbers, they are max and min."],
 ];
 const CHESS_WORDS = [

@@ -68,7 +68,7 @@ export function collapseBelow() {
 /** Returns whether nodes can be dragged. */
 export const mayMove = () => $("order").value === "hand" && !isChess() && state.request !== null;
 
-/** Moves a node to another place among its siblings, and searches again. */
+/** Moves a node to place number `index` (from 0) among its siblings, and searches again. */
 export async function move(node, index) {
   const {trace} = state.trees.a;
   if (isChess() || !trace || state.request === null || node <= 0) return;

@@ -4,7 +4,7 @@ import {$, first, isChess, isGuessing, state} from "./shared.js";
 import {jump, setStepping, toTheEnd} from "./stepping.js";
 import {SKIPPED} from "./trace.js";
 
-/** Judges the guesses at the end of the search. A guess is right if it marks the top of a branch that was cut off. */
+/** Returns the text that judges the guesses after the search. A guess is right if it marks the top of a cut branch. */
 function verdict(trace, replay, guesses) {
   const isTop = (node) => replay.status(node) === SKIPPED && !replay.skipped(trace.parent[node]);
   const branches = trace.parent.reduce((count, _, node) => count + (node > 0 && isTop(node)), 0);
@@ -31,7 +31,7 @@ export function startQuiz() {
   first().view.draw();
 }
 
-/** Marks a node or removes its mark, if the quiz is on. */
+/** Marks a node as a guess, or removes its mark, if the quiz is waiting for marks. */
 export function toggleGuess(node) {
   if (!isGuessing() || node <= 0) return;
   const {guesses} = first();

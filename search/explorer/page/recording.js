@@ -1,4 +1,4 @@
-// A recorded chess search beside its tree: board, iterations, statistics, and counts of what its techniques save.
+// The panels beside the tree of a recorded chess search: board, iterations, statistics and node counts.
 
 import {busily, search} from "./server.js";
 import {$, isChess, make, number, state, tableRow, times} from "./shared.js";
@@ -42,7 +42,7 @@ export function showRecording(panel, choose) {
   $("chart").replaceChildren();
 }
 
-/** Shows what each reason ended, skipped and saved, and the nodes without it if they were counted. */
+/** Shows the nodes that each reason ended, the moves skipped, the visits saved and, if counted, the nodes without it. */
 export function showPruned(recording) {
   const {statistics = {}, costs} = recording.document;
   const texts = new Map(recording.reasons.map((reason) => [reason.key, reason.text]));
@@ -54,7 +54,7 @@ export function showPruned(recording) {
   }));
   $("count-costs").disabled = !recording.iterations.some((iteration) => iteration.complete);
   $("costs-note").textContent = costs
-    ? `Without it: the same search to depth ${costs.depth}; unchanged, it takes ${number(costs.nodes)} nodes.` : "";
+    ? `Without it: a search to depth ${costs.depth} without the technique. The unchanged search takes ${number(costs.nodes)} nodes.` : "";
   $("pruned-note").textContent = statistics.costs ?? "";
 }
 
@@ -95,7 +95,7 @@ export function showBoard(panel, node) {
   }
 }
 
-// The counts for nodes, by recording and row.
+// The answers that `countNodeCosts` received, by recording and row.
 const counted = new WeakMap();
 
 const known = (recording) => {
@@ -109,20 +109,20 @@ function ask(recording, line, depth, reasons) {
   return search("cost", {fen, moves: [...before, ...line], chess960, depth, classical: evaluation === "classical", without, reasons});
 }
 
-/** Counts what every technique saves in the whole search, and stores the counts in the document. */
+/** Requests the node counts of the whole search without each technique that pruned, and stores them in the document. */
 export async function countCosts() {
   if (!isChess()) return;
   const {recording} = state.chess, {document} = recording;
   await busily(async () => {
     const complete = document.iterations.filter((iteration) => iteration.complete);
-    if (!complete.length) throw new Error("no iteration is complete, so there is nothing to compare with");
+    if (!complete.length) throw new Error("no iteration is complete, so there are no node counts to compare");
     const used = new Set((document.statistics?.reasons ?? []).map((row) => row.key));
     document.costs = await ask(recording, [], complete.at(-1).depth, state.techniques.filter((key) => used.has(key)));
     if (state.chess.recording === recording) showPruned(recording);
   });
 }
 
-/** Counts what each technique that pruned at the selected node saves there. */
+/** Requests the node counts of a search of the selected node without each technique that pruned there. */
 export async function countNodeCosts() {
   if (!isChess()) return;
   const panel = state.chess, {recording} = panel, node = panel.selected;
@@ -133,7 +133,7 @@ export async function countNodeCosts() {
   });
 }
 
-/** Returns the techniques that ended a node of the main search or skipped moves there. */
+/** Returns the techniques that ended a node of the main search or skipped moves there; none in quiescence. */
 function techniquesAt(panel, node) {
   if (node < panel.model.offset) return [];
   const {recording} = panel, row = panel.model.row(node);
@@ -142,7 +142,7 @@ function techniquesAt(panel, node) {
   return state.techniques.filter((key) => found.has(key));
 }
 
-/** Shows the counts for the selected node, beside its cost in the recording. */
+/** Shows the node counts for the selected node, if there are any, beside its visits in the recording. */
 export function showNodeCosts(panel) {
   const reasons = techniquesAt(panel, panel.selected);
   $("count-node-costs").disabled = reasons.length === 0;

@@ -65,7 +65,7 @@ export function setLattice(lattice) {
   $("lattice-spec").value = lattice?.spec ?? "";
 }
 
-/** Puts another tree into the controls, and removes an order by hand. */
+/** Puts the text and title of another tree into the controls, and discards the order that was made by hand. */
 export function setTree(text, title) {
   $("tree-text").value = text;
   $("format").value = "";
@@ -85,7 +85,7 @@ export function setChessRequest(made) {
   $("chess-nodes").value = made.nodes;
 }
 
-/** Puts the cursor at an error in the text, unless the user is typing elsewhere. */
+/** Puts the cursor at an error in the tree's text, unless another control has the focus. */
 export function markPlace(line, column) {
   if (![document.body, $("tree-text"), $("initialise")].includes(document.activeElement)) return;
   openTab("text");
@@ -100,7 +100,7 @@ export function markPlace(line, column) {
 export async function initialise() {
   begin();
   const one = request(), focus = document.activeElement;
-  // If the user has moved to the text or changed it meanwhile, the cursor stays where it is.
+  // If the user has changed the focus or the text meanwhile, the cursor stays where it is.
   const mark = (line, column) => {
     if (document.activeElement === focus && $("tree-text").value === one.text) markPlace(line, column);
   };
@@ -117,13 +117,13 @@ export async function initialise() {
   }, mark);
 }
 
-/** Pauses, and abandons all searches, before something else begins. */
+/** Pauses the player and abandons all searches, so that another search can begin. */
 export function begin() {
   pause();
   abandon();
 }
 
-/** Shows one or two documents of trees, or one of chess. `made` is their request, null if unknown. */
+/** Shows one or two tree documents, or one chess document. `made` is the request that they answer, null if unknown. */
 export function show(documents, made) {
   stopQuiz();
   if (kindOf(documents[0]) === "chess") {
@@ -194,7 +194,7 @@ export async function searchChess() {
   });
 }
 
-/** Shows another iteration of the recording. */
+/** Shows iteration number `i` of the recording, from 0. */
 export function chooseIteration(i) {
   pause();
   state.chess.choose(i);

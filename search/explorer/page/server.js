@@ -17,12 +17,12 @@ export async function ask(path, body, signal) {
     response = await fetch(`api/${path}`, body === undefined ? {} : {method: "POST", headers, body: JSON.stringify(body), signal});
     answer = await response.json();
   } catch {
-    const problem = response ? `the server answered ${response.status} without readable text`
+    const problem = response ? `the server answered with status ${response.status} and no readable text`
       : "the server does not answer: is secateur explore still running?";
     throw new RequestError(problem, {}, signal?.aborted);
   }
   if (response.ok) return answer;
-  throw new RequestError(answer.error ?? `the server answered ${response.status}`, answer, signal?.aborted);
+  throw new RequestError(answer.error ?? `the server answered with status ${response.status}`, answer, signal?.aborted);
 }
 
 // The names of the unanswered requests, and the controller that aborts them.
@@ -64,7 +64,7 @@ export function complain(error, mark = null) {
   if (error.line && error.isText && mark) mark(error.line, error.column);
 }
 
-/** Runs `work`, an async function, and shows its errors. */
+/** Runs `work`, an async function, and shows its errors. Returns its result, undefined after an error. */
 export async function busily(work, mark = null) {
   if (busy++ === 0) begin();
   try {

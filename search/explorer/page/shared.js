@@ -1,7 +1,7 @@
 // The state of the page, and small helpers for its elements.
 
-/** `panels` step together: one or two of `trees`, or `chess`. `request` is the request for the tree, null for an
- * imported one; `base` and `hand` are the order of its children. */
+/** `panels` step together: one or two of `trees`, or `chess`. `request` is the request for the search shown, null if it is
+ * unknown; `base` is the order of children, and `hand` maps each node reordered by hand to its children. */
 export const state = {
   panels: [], trees: {}, chess: null,
   request: null, title: "", base: {kind: "given", seed: 1}, hand: {},
@@ -18,7 +18,7 @@ export const isGuessing = () => state.quiz !== null && !state.quiz.checked;
 
 export const $ = (id) => document.getElementById(id);
 export const number = (value) => Number(value).toLocaleString("en");
-/** Formats a count and its ratio to another one. */
+/** Formats a count and its ratio to the count `usual`. */
 export const times = (count, usual) => `${number(count)} (×${(count / Math.max(usual, 1)).toFixed(2)})`;
 
 /** Returns a new element with a text and other properties. */

@@ -5,7 +5,7 @@ import {$, number, tableRow} from "./shared.js";
 const ROWS = [["visited", "nodes visited"], ["evaluated", "leaves valued"], ["pruned", "nodes pruned"], ["cuts", "cuts"],
   ["table_hits", "table hits"]];
 
-/** Shows the counts of one or two searches, now and at the end, those of minimax, and the fewest leaves of any search. */
+/** Shows the counts of one or two searches, now and at the end, and of minimax; and the fewest leaves of any search. */
 export function showStatistics(panels) {
   const two = panels.length > 1;
   const head = [""];
@@ -26,7 +26,7 @@ export function showStatistics(panels) {
   $("statistics").tBodies[0].replaceChildren(...rows);
   const {statistics, document: shown} = panels[0].trace;
   const parts = [];
-  if (statistics.minimal_leaves >= 0) parts.push(`Every search needs at least ${number(statistics.minimal_leaves)} leaves here.`);
+  if (statistics.minimal_leaves >= 0) parts.push(`Every search of this tree must value at least ${number(statistics.minimal_leaves)} leaves.`);
   const {uniform} = statistics;
   if (uniform) {
     const {branching: b, depth: d, bound} = uniform;
@@ -57,7 +57,7 @@ function width(element) {
   return Math.max(200, Math.floor(element.getBoundingClientRect().width));
 }
 
-/** Draws the leaves valued against the events, with those of minimax and the fewest of any search. */
+/** Draws the number of leaves valued after each event, the number for minimax, and the smallest number for any search. */
 export function countChart(element, panels) {
   element.replaceChildren();
   const traces = panels.map((panel) => panel.trace);
@@ -88,7 +88,7 @@ export function countChart(element, panels) {
   return new uPlot({width: width(element), height: 150, axes: axes(), series, scales: {x: {time: false}}, cursor: {show: false}, legend: {live: false}}, data, element);
 }
 
-/** Draws the nodes of each iteration, of minimax and of the minimal tree, on a logarithmic scale. */
+/** Draws the nodes of each iteration and the estimates for minimax and the minimal tree, on a logarithmic scale. */
 export function iterationChart(element, rows) {
   element.replaceChildren();
   if (rows.length < 2) return null;

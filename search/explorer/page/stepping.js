@@ -13,14 +13,14 @@ export function seek(index) {
   refresh();
 }
 
-/** Advances by a number of events; returns whether any remain. */
+/** Advances every panel by a number of events. Returns whether any panel has events left. */
 export function advance(events) {
   for (const panel of state.panels) panel.seek(Math.min(panel.index + events, panel.length));
   refresh();
   return state.panels.some((panel) => panel.index < panel.length);
 }
 
-/** Pauses, and goes to an event. */
+/** Pauses the player, and shows the search after `index` events. */
 export function jump(index) {
   pause();
   seek(index);
@@ -100,7 +100,7 @@ export function run() {
 
 function frame(now) {
   if (!player.playing) return;
-  // A tab that was hidden does not catch up.
+  // After the tab was hidden, the player does not catch up on the events of that time.
   player.due += Math.min(now - player.last, 500) * player.speed / 1000;
   player.last = now;
   const events = Math.floor(player.due);

@@ -22,7 +22,7 @@ export function kindOf(document) {
   return document.kind;
 }
 
-/** Returns a Trace or Recording of a document; throws DocumentError. */
+/** Returns `new Kind(document)`, where Kind is Trace or Recording. Throws DocumentError if the document is damaged. */
 export function opened(Kind, document) {
   try {
     return new Kind(document);
@@ -43,7 +43,7 @@ export class Trace {
     this.children = Array.from({length: n}, () => []);
     for (let node = 0; node < n; node++) {
       const parent = this.parent[node];
-      demand(parent < node, `node ${node} has parent ${parent}`);
+      demand(parent < node, `node ${node} has the parent ${parent}, which does not precede it`);
       if (node === 0) continue;
       this.depth[node] = this.depth[parent] + 1;
       this.children[parent].push(node);
@@ -110,10 +110,10 @@ const STATUS = 0, ALPHA = 1, BETA = 2, VALUE = 3, ENTERED = 4, ANSWERED = 5, OWN
 // The state of the whole search, in the cells after those of the nodes.
 const COUNTERS = ["visited", "evaluated", "pruned", "cuts", "table_hits", "current"];
 
-/** The state of a search after `index` of its events, a pure function of that number.
+/** The state of a search after its first `index` events. It depends only on that number.
  *
- * All state is in one array of cells. A replayed event writes to a journal which cells it changes and their old contents,
- * so that stepping back restores them exactly.
+ * All state is in one array of cells. A replayed event writes the cells that it changes and their old contents to a
+ * journal, so that stepping back restores them exactly.
  */
 export class Replay {
   constructor(trace) {
@@ -136,7 +136,7 @@ export class Replay {
   alpha(node) { return this.trace.text(this.cells[node * FIELDS + ALPHA]); }
   beta(node) { return this.trace.text(this.cells[node * FIELDS + BETA]); }
   value(node) { return this.trace.text(this.cells[node * FIELDS + VALUE]); }
-  /** Returns the index of the event at which the latest visit cut or used the table, or -1. */
+  /** Returns the index of the event at which the latest visit of the node cut or used the table, or -1. */
   own(node) { return this.cells[node * FIELDS + OWN]; }
   /** Returns the index of the event at the parent that caused the node to be skipped, or -1. */
   above(node) { return this.status(node) === SKIPPED ? this.cells[node * FIELDS + ABOVE] : -1; }

@@ -6,15 +6,15 @@ const MARGIN = 46;
 const MOST_ZOOM = 1.8;
 // The least height of a level on the screen, in pixels, however deep the tree is.
 const LEAST_LEVEL = 13;
-// A low window does not make a fitted tree smaller than this scale.
+// However low the browser's window is, its height does not make a fitted tree smaller than this scale.
 const LEAST_FIT = 0.65;
 const TAP_DISTANCE = 6, DOUBLE_TAP = 350;
 // SVG drawings of larger trees show only what is on the screen.
 const MOST_EXPORTED = 20000;
 
 export class TreeView {
-  /** `handlers` has select(node), toggled() and moved(node, index among its siblings). mayMove() returns whether nodes
-   * can be dragged, isMarking() whether a double tap counts as two taps. */
+  /** `handlers` has select(node), toggled(), moved(node, index among its siblings), mayMove(), which returns whether nodes
+   * can be dragged, and isMarking(), which returns whether a double tap counts as two taps. */
   constructor(canvas, handlers) {
     this.canvas = canvas;
     this.handlers = handlers;
@@ -32,7 +32,7 @@ export class TreeView {
     this.resize();
   }
 
-  /** Shows another tree; `look(node)` is that of `drawTree`. `keep` keeps position, zoom and collapsed nodes. */
+  /** Shows another tree; `drawTree` describes `look(node)`. With `keep`, position, zoom and collapsed nodes stay the same. */
   show(model, look, keep = false) {
     this.model = model;
     this.look = look;
@@ -66,7 +66,7 @@ export class TreeView {
     return (this.height - 2 * MARGIN) / (Math.max(1, this.layout?.levels ?? 1) * LEVEL);
   }
 
-  /** The vertical scale: the horizontal scale, adjusted to the height of the window. */
+  /** The vertical scale: the horizontal scale, adjusted to the height of the browser's window. */
   get ky() {
     const {fitting} = this;
     return Math.min(Math.max(this.kx, Math.min(fitting, 1.2), LEAST_LEVEL / LEVEL), Math.max(1.1, Math.min(fitting, 1.4)));
@@ -75,7 +75,7 @@ export class TreeView {
   fit() {
     if (!this.layout) return;
     this.fitted = true;
-    // A low window makes a tree smaller, but its texts must stay readable.
+    // In a low browser window a tree is drawn smaller, but its texts must stay readable.
     this.kx = Math.min(1.7, (this.width - 24) / Math.max(this.layout.width, 1), Math.max(this.fitting, LEAST_FIT));
     this.tx = (this.width - this.layout.width * this.kx) / 2 - this.layout.left[this.model.root] * this.kx;
     this.ty = MARGIN;
@@ -121,7 +121,7 @@ export class TreeView {
     this.#rearranged(node);
   }
 
-  /** Collapses every node `depth` plies below the root, or none if `depth` is negative. */
+  /** Collapses the nodes `depth` plies below the root (none if `depth` is negative), and expands all other nodes. */
   collapseBelow(depth) {
     this.collapsed = new Set();
     if (depth >= 0) {
@@ -140,7 +140,7 @@ export class TreeView {
     if (changed) this.arrange();
   }
 
-  /** Lays out again, keeping `node` where it is on the screen. */
+  /** Lays out the tree again, keeping `node` where it is on the screen. */
   #rearranged(node) {
     const x = this.layout.x[node] * this.kx, y = this.layout.y[node] * this.ky;
     this.arrange();

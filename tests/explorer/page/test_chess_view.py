@@ -177,7 +177,7 @@ def test_a_position_of_a_game_is_searched_on_request(shown: Shown) -> None:
     assert placement(shown) == board.board_fen()
     shown.page.fill("#chess-after", "9b")
     shown.click("chess-search")
-    assert shown.message == "no move 9b in the game: the last is 3... a6"
+    assert shown.message == "there is no move 9b in the game, whose last move is 3... a6"
 
 
 def times(count: int, usual: int) -> str:
@@ -199,7 +199,7 @@ def test_what_each_technique_saves_is_counted_on_request(tactics: Shown, recorde
     count(tactics, "count-costs")
     without = {row["reason"]: f"; without it {times(row['nodes'], costs['nodes'])} nodes" for row in costs["without"]}
     assert meanings(tactics) == [texts[row["key"]] + without.get(row["key"], "") for row in rows]
-    assert tactics.text("costs-note").endswith(f"to depth 8; unchanged, it takes {costs['nodes']:,} nodes.")
+    assert tactics.text("costs-note").endswith(f" The unchanged search takes {costs['nodes']:,} nodes.")
     for width in (360, 1600):
         tactics.assert_within(width, "step", "next-cut", "end", "count-costs", "count-node-costs", "collapse", "fit")
     # The costs are part of the recording from then on.

@@ -263,7 +263,7 @@ def test_a_search_is_recorded_printed_and_opened(tmp_path: Path) -> None:
     assert printed.returncode == 0
     assert "d1d8" in printed.stdout
     assert printed.stdout.startswith(f"{full_name()}, ")
-    assert f"unchanged, it takes {document['costs']['nodes']:,}" in printed.stdout
+    assert f"the unchanged search takes {document['costs']['nodes']:,}" in printed.stdout
     (tmp_path / "damaged.json").write_text(json.dumps(document | {"statistics": {}}))
     printed = run_explore(str(tmp_path / "damaged.json"), "--text")
     assert (printed.returncode, printed.stdout, printed.stderr.count("\n")) == (1, "", 1)
