@@ -56,12 +56,12 @@ COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
     "speed": ("measure", "bench.commands.speed", "compare the speed with that of other engines", None),
     "epd": ("measure", "bench.commands.epd", "run test suites: best moves, graded moves, mates", "lab"),
     "match": ("lab", "bench.commands.match", "play a match between two engines", "lab"),
-    "sprt": ("lab", "bench.commands.sprt", "play games until a sequential test decides, or test a PGN file", "lab"),
+    "sprt": ("lab", "bench.commands.sprt", "play until a sequential test decides, or apply it to a PGN file", "lab"),
     "tourney": ("lab", "bench.commands.tourney", "play a gauntlet or a round robin and rate the engines", "lab"),
     "rate": ("lab", "bench.commands.rate", "rate the players of PGN files", "lab"),
     "spsa": ("lab", "bench.commands.spsa", "tune search parameters by playing games", "lab"),
     "ablation": ("lab", "bench.commands.ablation", "measure the Elo gain of each search technique", "lab"),
-    "ledger": ("lab", "bench.commands.ledger", "show the test of every quoted Elo figure", "lab"),
+    "ledger": ("lab", "bench.commands.ledger", "show the test behind every quoted Elo figure", "lab"),
     "genfens": ("lab", "bench.commands.genfens", "generate random openings for OpenBench", None),
     "datagen": ("training", "eval.training.commands.datagen", "make and inspect self-play data", None),
     "train": ("training", "eval.training.commands.train", "train a network on self-play games", None),
@@ -107,7 +107,7 @@ def _members(group: str) -> list[str]:
 
 
 def _help(words: list[str]) -> int:
-    """Prints the general help if there are no `words`, else the help for the group or command; returns the status."""
+    """Prints the help for `words[0]`, a group or command, or the general help; returns the exit status."""
     if not words:
         print(_usage())
         return OK
@@ -121,7 +121,7 @@ def _help(words: list[str]) -> int:
 
 
 def _choose_evaluation(arguments: list[str]) -> list[str]:
-    """Chooses the evaluation named by a leading `--evaluation`, or otherwise by the environment variable.
+    """Chooses the evaluation named by a leading `--evaluation`, or otherwise by `SECATEUR_EVALUATION`.
 
     Returns the other arguments. Raises EvaluationError if the evaluation is unusable, UsageError if no name follows.
     """
@@ -139,7 +139,7 @@ def _choose_evaluation(arguments: list[str]) -> list[str]:
 
 
 def kernels() -> str:
-    """Returns how the kernels in use were compiled: ahead of time or here by Numba, and why no library is used."""
+    """Returns a phrase that says how the kernels in use are compiled, and why if Numba compiles them."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed_version
 

@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--quiet", action="store_true", help="do not show progress")
 
     def parse_args(self, *arguments: Any, **options: Any) -> Any:
-        """Returns the parsed arguments. Exits for `--help` and errors; raises MissingError for a missing package."""
+        """Returns parsed arguments. Exits for `--help` and usage errors. Raises MissingError for missing packages."""
         found = super().parse_args(*arguments, **options)
         for package in self._needs:
             if util.find_spec(package) is None:
@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole_number(text: str) -> int:
-    """Returns the int that `text` names. Raises ArgumentTypeError unless it is between -MOST_WHOLE and MOST_WHOLE."""
+    """Converts an option's text to an int. Raises ArgumentTypeError unless it is from -MOST_WHOLE to MOST_WHOLE."""
     number = int(text) if re.fullmatch(r"\s*[-+]?[0-9]{1,20}\s*", text) else MOST_WHOLE + 1
     if abs(number) > MOST_WHOLE:
         raise argparse.ArgumentTypeError(f"expected a whole number, got {quoted(text)}")
@@ -85,7 +85,7 @@ def whole_number(text: str) -> int:
 
 
 def finite_number(text: str) -> float:
-    """Returns the float that `text` names. Raises ArgumentTypeError unless it is between -MOST_REAL and MOST_REAL."""
+    """Converts an option's text to a float. Raises ArgumentTypeError unless it is from -MOST_REAL to MOST_REAL."""
     try:
         number = float(text)
     except ValueError:

@@ -30,7 +30,7 @@ def allocate(dtype: np.dtype[Any], count: int) -> Any:
 
 
 def _huge_pages(size: int) -> Any:
-    """Returns zeroed memory, uint8[size + HUGE_PAGE], in huge pages if the system has them, which speed up the TT."""
+    """Returns zeroed memory, uint8[size + HUGE_PAGE], in huge pages if possible: a search reads tables at random."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.zeros(size + HUGE_PAGE, np.uint8)
     try:
@@ -43,7 +43,7 @@ def _huge_pages(size: int) -> Any:
 
 
 def readable(array: Any) -> Any:
-    """Returns an array of records itself; in interpreted mode, a view with fields as attributes, as kernels need."""
+    """Returns `array` itself; in interpreted mode, returns a view whose records have their fields as attributes."""
     return array.view(_record_dtype(array.dtype)) if INTERPRETED else array
 
 

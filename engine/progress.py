@@ -1,6 +1,6 @@
 """Reports the progress of long work on stderr, so that users see that the program does not hang.
 
-On a terminal, one line or picture is updated in place; any other stderr gets a line every second if the line changes.
+On a terminal, one line or picture is updated in place; any other stderr gets the line every second if it has changed.
 `python -m engine.progress TEXT COMMAND ...` runs a command and shows TEXT and the elapsed time. This module imports
 little, because the engine imports it before it answers `uci`.
 """
@@ -88,7 +88,7 @@ class Display:
         raise NotImplementedError
 
     def picture(self) -> Any:
-        """Returns the progress of the work as an object that rich can draw, if a subclass can."""
+        """Returns the progress of the work as an object that rich can draw. Called only if a subclass defines it."""
         raise NotImplementedError
 
     def start(self) -> None:
@@ -213,7 +213,7 @@ class Line(Display):
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the command `arguments[1:]`, showing `arguments[0]` and the elapsed time; returns the command's status."""
+    """Runs the command `arguments[1:]`, showing `arguments[0]` and the elapsed time; returns its exit status."""
     if len(arguments) < 2:
         say("usage: python -m engine.progress TEXT COMMAND ...")
         return 2

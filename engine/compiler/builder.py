@@ -56,7 +56,7 @@ class BuildError(Exception):
 def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -> None:
     """Compiles entry points into a library at `path`. Each must have been called once, so that its types are known.
 
-    Atomically replaces an older library. Raises OSError, and BuildError if the build fails or `path` is another file.
+    Atomically replaces an older library. Raises OSError, and BuildError if the build fails or `path` is not a library.
     """
     if level.cpu != CPU_NAME or not all(CPU_FEATURES.get(feature, False) for feature in level.features):
         raise BuildError(f"this process compiles for {CPU_NAME}, not for {level.name}")
@@ -154,7 +154,7 @@ def bindings(description: Description, level: Level) -> str:
 
 
 def _runs_here(level: Level) -> str:
-    """Returns C code that checks for the level's features, and for fast PEXT if the level uses PEXT."""
+    """Returns a C function that tests for the level's features, and for fast PEXT if the level uses PEXT."""
     if not level.asked:
         return f"EXPORT int {RUNS_HERE}(void) {{ return 1; }}"
     terms = [f'__builtin_cpu_supports("{feature}")' for feature in level.asked]
@@ -202,7 +202,7 @@ EXPORT {result} {export.symbol}({", ".join(taken)}) {{
 
 
 def linker() -> list[str]:
-    """Returns the words of the command in CC (default: `cc`). Raises BuildError if this C compiler is missing."""
+    """Returns the words of the C compiler's command, from CC or `cc`. Raises BuildError if the compiler is missing."""
     command = shlex.split(os.environ.get("CC", "cc"))
     if not command or shutil.which(command[0]) is None:
         raise BuildError(f"needs a C compiler: '{' '.join(command)}' not found (set CC)")

@@ -23,8 +23,8 @@ from engine.files import read_bytes, user_path
 #: Environment variable that overrides the folder of compiled kernels.
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 
-#: Folders of other builds are kept for KEEP_SECONDS after their last use. At most KEEP_FOLDERS of them are kept, and
-#: those that were used within the last hour.
+#: Folders of other builds are kept for KEEP_SECONDS after their last use. Only the KEEP_FOLDERS most
+#: recent ones are kept, and any others that were used within the last hour.
 KEEP_SECONDS: Final = 14 * 24 * 3600
 KEEP_FOLDERS: Final = 6
 
@@ -32,12 +32,12 @@ KEEP_FOLDERS: Final = 6
 _NAME: Final = re.compile("[0-9a-f]{20}")
 _KERNEL: Final = re.compile(r"[0-9a-f]{32}\.nbc")
 
-#: The name and the maximum size in bytes of the marker. It may list the files that Secateur put into the folder.
+#: The name and the maximum size in bytes of the marker, which may list the files that Secateur put into the folder.
 MARKER: Final = "made-by-secateur"
 _LONGEST_MARKER: Final = 1 << 26
 _MARKER_TEXT: Final = "Secateur keeps compiled kernels here, and deletes them when it has not used them for a while.\n"
 
-#: Size of the checksum at the start of a kernel file, of the folder's name, the file's name and the machine code.
+#: Size in bytes of the checksum at the start of a kernel file. It covers the names of folder and file, and the code.
 _CHECKSUM_BYTES: Final = 32
 #: Maximum size of a kernel file, in bytes.
 LARGEST_KERNEL: Final = 1 << 30
@@ -67,7 +67,7 @@ def _user_caches() -> Path:
 
 
 def _is_private(folder: Path, links: bool = False) -> bool:
-    """Returns whether only this user can write to `folder`; if `links`, it may be a link that this user owns."""
+    """Returns whether only this user can write to `folder`. If `links`, `folder` may be this user's symbolic link."""
     if not hasattr(os, "getuid"):
         return True
     status = folder.lstat()
@@ -107,7 +107,7 @@ def open_cache(build: str) -> Path | None:
 
 
 def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
-    """Writes a marker with `text` and a list of `names`, unless there is one. Leaves no partial marker on OSError."""
+    """Writes a marker with `text` and a list of `names`, unless one exists. Leaves no marker if it raises OSError."""
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         try:
@@ -198,7 +198,7 @@ def sealed(path: Path, body: bytes) -> bytes:
 
 
 def unsealed(path: Path, content: bytes) -> bytes | None:
-    """Returns the `body` that `sealed` received; None if the file is damaged or was not written for this `path`."""
+    """Returns the `body` of the kernel file at `path`; None if `content` is damaged or was written for another path."""
     body = content[_CHECKSUM_BYTES:]
     return body if content == sealed(path, body) else None
 

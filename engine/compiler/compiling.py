@@ -55,7 +55,7 @@ _STATE: Final = _State()
 
 
 def current() -> str:
-    """Returns the kernel that any thread is compiling, the elapsed and the expected time, as a text; "" if none is."""
+    """Returns a message on the compilation in progress in any thread, with its times; "" if there is none."""
     kernel = _STATE.kernel
     if not kernel:
         return ""
@@ -114,7 +114,7 @@ def begin(kernel: str) -> None:
 
 
 def end(is_compiled: bool) -> None:
-    """Records that Numba has compiled the kernel, or failed if not `is_compiled`, and ends the progress line."""
+    """Records that Numba has compiled the kernel (`is_compiled`) or could not, and ends the progress line."""
     if _STATE.ticker is not None:
         word = "compiled" if is_compiled else "could not compile"
         name, _ = COSTS.get(_STATE.kernel, (_STATE.kernel, None))

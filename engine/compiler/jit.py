@@ -1,11 +1,12 @@
 """The only module that sets JIT options, chooses the source of kernels, and reads CPU features.
 
 Its decorators declare every compiled function. `kernel` declares an entry point that Python calls; `subkernel` and
-`inlined` declare functions that kernels call. `float_kernel` and `float_inlined` are the same for arithmetic on floats.
-`machine_op` declares a few machine instructions, and `hook` a call that only the tracing build makes.
+`inlined` declare functions that kernels call. `float_kernel` and `float_inlined` do the same for arithmetic on
+floats. `machine_op` declares an operation of a few machine instructions, and `hook` a function that only the tracing
+build calls.
 
-Compiled code does not test indices: an index must be within its array and not negative. With `SECATEUR_CHECKED=1`, it
-tests every index and raises IndexError for an invalid one.
+Compiled code does not test indices: an index must be within its array and not negative. With `SECATEUR_CHECKED=1`,
+it tests every index and raises IndexError if an index is invalid.
 
 If there is a usable library of kernels compiled ahead of time (`engine.compiler.library`), `kernel` returns the
 entry point in the library, the other decorators return a substitute, and Numba is not imported. Otherwise Numba
@@ -97,7 +98,7 @@ CHECKED: Final[bool] = os.environ.get(CHECKED_VARIABLE) == "1"
 
 
 def _vector_bits() -> int:
-    """Returns the width in bits of the widest vectors that the target CPU has and the environment allows, or 0."""
+    """Returns the maximum width of vectors, in bits, that the target CPU has and the environment allows; or 0."""
     wanted = os.environ.get(VECTORS_VARIABLE)
     limit = int(wanted) if wanted in ("0", "256") else 512
     present = {512: CPU_FEATURES.get("avx512bw", False), 256: CPU_FEATURES.get("avx2", False), 0: True}
@@ -114,7 +115,7 @@ _companion = ""
 
 
 def build_hash() -> str:
-    """Returns a 20-digit hexadecimal hash of everything that could change the machine code: the cache folder's name."""
+    """Returns the name of the cache folder: a hash, in 20 hexadecimal digits, of all that could change machine code."""
     digest = hashlib.sha256()
     features = ",".join(sorted(name for name, present in CPU_FEATURES.items() if present))
     for part in (
@@ -162,7 +163,7 @@ def cache_problem() -> str | None:
         return f"no writable cache folder: kernels are compiled at every start (set {CACHE_VARIABLE})"
     named = os.environ.get(CACHE_VARIABLE)
     if named and not CACHE_FOLDER.is_relative_to(Path(named).expanduser().absolute()):
-        reason = "it is not writable, or other users can write to it"
+        reason = "the folder is not writable, or other users can write to it"
         return f"{CACHE_VARIABLE}={named} is not used ({reason}): kernels are cached in {CACHE_FOLDER}"
     if save_errors:
         return f"cannot cache kernels in {CACHE_FOLDER}: {save_errors[0]}"
@@ -170,7 +171,7 @@ def cache_problem() -> str | None:
 
 
 def remarks() -> list[str]:
-    """Returns the problems with libraries of kernels and with the cache, one line each."""
+    """Returns a list of one-line remarks on problems with libraries of kernels and with the cache."""
     said = list(_REMARKS)
     if said and not AHEAD_OF_TIME:
         said.append("Numba compiles the kernels here")
@@ -264,7 +265,7 @@ def hook(function: Callable[..., Any]) -> Any:
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Returns a decorator for the code generator of a Numba intrinsic. If Numba does not compile, `twin` replaces it."""
+    """Returns a decorator that declares a Numba intrinsic. If Numba does not compile, it returns the Python `twin`."""
 
     def declare(codegen: Callable[..., Any]) -> Any:
         return twin if INTERPRETED or AHEAD_OF_TIME else intrinsic(codegen)

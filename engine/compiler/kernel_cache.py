@@ -36,7 +36,7 @@ def _folder_stamp(folder: Path) -> str:
 
 
 class KernelCache:
-    """The cached machine code of one kernel. A damaged file or a full disk causes a compilation but never a crash."""
+    """The cached machine code of one kernel. After damage to a file or on a full disk, Numba compiles again."""
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
         #: Numba shows the folder in its statistics.
@@ -56,7 +56,7 @@ class KernelCache:
             path = self._file(signature)
             body = unsealed(path, read_bytes(path, LARGEST_KERNEL))
             return None if body is None else numba_hooks.from_bytes(body, target_context)
-        except Exception:  # such as an unreadable file, or a folder in its place
+        except Exception:  # such as an unreadable file, or a folder at this path
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:

@@ -4,7 +4,7 @@
 
 Normally the executable starts the engine in the project's folder. OpenBench's client, however, unpacks the project into
 a temporary folder, runs `make EXE=name`, moves the executable away and deletes the rest. For this client, `--standing`
-first copies the sources and the environment to permanent folders, which are named by hash.
+first copies the sources and the environment to permanent folders, whose names contain a hash.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _KIND = "Secateur launcher"
 
 
 def launcher_text(python: str, entry_point: Path = ENTRY_POINT) -> str:
-    """Returns a script that runs `entry_point` with `python`. Killing the script's process kills the engine.
+    """Returns a script that starts `entry_point` with `python` by `exec`, so that killing its process kills the engine.
 
     The script's name stays in the command line, as an option that Python ignores. Process lists show this name, and
     OpenBench's client uses it to find the engines that it must stop.
@@ -53,7 +53,7 @@ def is_launcher(head: bytes) -> bool:
     text = os.fsdecode(head)
     try:
         words = shlex.split(text.partition("\n")[2])
-    except ValueError:  # no closing quotation
+    except ValueError:  # a quotation mark is not closed
         return False
     return len(words) == 6 and text == launcher_text(words[1], Path(words[4]))
 
@@ -61,7 +61,7 @@ def is_launcher(head: bytes) -> bool:
 def write_launcher(path: Path, standing: bool = False) -> None:
     """Writes an executable script to `path` that starts Secateur, from a copy of the project if `standing`.
 
-    Raises OSError, for example if `path` is another file, and ValueError if STANDING_VARIABLE is not a valid path.
+    Raises OSError, for example if `path` is not a launcher, and ValueError if STANDING_VARIABLE is not a valid path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)

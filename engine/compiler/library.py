@@ -95,7 +95,7 @@ class Export(NamedTuple):
 
 @dataclass(frozen=True)
 class Description:
-    """A library's description: its level, machine, hash of sources, and compiler, and its entry points by name."""
+    """A library's description: level, machine, hash of the sources, compiler, and a dict of entry points by name."""
 
     level: str
     machine: str
@@ -109,7 +109,7 @@ class Description:
 
     @staticmethod
     def decode(text: str) -> Description:
-        """Returns the description that `encode` wrote as `text`. Raises ValueError for any other text."""
+        """Returns the description that `encode` wrote as `text`. Raises ValueError for any other format."""
         found = json.loads(text)
         if found.pop("format") != FORMAT:
             raise ValueError("has a description of an unknown format")
@@ -137,11 +137,13 @@ def read_description(path: Path) -> Description:
 def fitting_description(path: Path, level: Level, sources: str | None) -> Description:
     """Returns a library's description. Raises LibraryError if the file is unusable or does not fit.
 
-    It must be built for `level` and this machine, from sources with the hash `sources` (None: from any sources).
+    The library must be for `level` and this machine, and built from sources with the hash `sources` (None: any).
     """
     found = read_description(path)
     if (found.level, found.machine) != (level.name, platform.machine()):
-        raise LibraryError(f"{path}: built for {found.level} on {found.machine}, not for {level.name} on this machine")
+        raise LibraryError(
+            f"{path}: built for {found.level} on {found.machine}, not for {level.name} on {platform.machine()}"
+        )
     if sources is not None and found.sources != sources:
         raise LibraryError(f"{path}: built from different sources")
     return found
@@ -175,7 +177,7 @@ class BuiltKernel:
         function.restype = ctypes.c_int64 if export.has_result else None
 
     def __call__(self, *arguments: Any) -> Any:
-        """Calls the kernel. An argument of the wrong type may crash the process."""
+        """Calls the kernel and returns its result. An argument of the wrong type may crash the process."""
         values: list[int] = []
         for argument, parameter in zip(arguments, self._parameters, strict=True):
             values += _PACKERS[parameter.kind](argument)
@@ -186,7 +188,7 @@ class Library:
     """A loaded library of kernels."""
 
     def __init__(self, path: Path, level: Level, sources: str | None) -> None:
-        """Checks and loads the library. Raises LibraryError as `fitting_description` does, or if loading fails."""
+        """Checks the library as `fitting_description` does, and loads it. Raises LibraryError if either fails."""
         self.path = path
         self.level = level
         self.description = fitting_description(path, level, sources)
@@ -257,7 +259,7 @@ def is_any_built() -> bool:
 
 
 def _is_allowed(level: Level, wanted: str) -> bool:
-    """Returns whether the environment allows the instructions of this level, and `wanted` is its name or empty."""
+    """Returns whether `wanted` is this level's name or empty, and the environment allows the level's instructions."""
     if (wanted and level.name != wanted) or (level.pext and os.environ.get(PEXT_VARIABLE) == "0"):
         return False
     widest = os.environ.get(VECTORS_VARIABLE)
@@ -269,8 +271,9 @@ def compile_here() -> None:
     jit = sys.modules.get("engine.compiler.jit")
     if jit is not None and jit.AHEAD_OF_TIME:
         raise RuntimeError(
-            "this process already uses kernels compiled ahead of time, with the built-in evaluation: choose your own "
-            f"evaluation or import secateur.eval.api before you create the first Engine, or set {KERNELS_VARIABLE}={JIT}"
+            "this process already uses kernels compiled ahead of time, with the built-in evaluation: choose "
+            "your own evaluation or import secateur.eval.api before you create the first Engine, or set "
+            f"{KERNELS_VARIABLE}={JIT}"
         )
     os.environ[KERNELS_VARIABLE] = JIT
 

@@ -44,10 +44,10 @@ def is_interpreted() -> bool:
 
 
 def processor() -> tuple[str, dict[str, bool]]:
-    """Returns LLVM's name of the processor that Numba compiles for, and a dict {LLVM's feature name: has it}.
+    """Returns LLVM's name of the target processor, and a dict from LLVM's feature names to whether it has the feature.
 
-    Relies on `config.CPU_NAME` and `config.CPU_FEATURES`, which come from environment variables. If one of them is None,
-    Numba uses the name or the features of this machine's processor.
+    Relies on `config.CPU_NAME` and `config.CPU_FEATURES`, which come from environment variables. If the name or the
+    features are None, Numba uses those of this machine's processor.
     """
     name, features = config.CPU_NAME, config.CPU_FEATURES  # type: ignore[attr-defined]
     if features is None:
@@ -112,7 +112,7 @@ class _Code:
             tuples[statement.target.name] = self._assign(ir.Expr.build_tuple(parts, statement.loc), found, statements)
 
     def _unsigned(self, index: Any, tuples: dict[str, Any], statements: list[Any]) -> Any:
-        """Returns a variable with the unsigned index, assigned in `statements`; None if `index` is not signed."""
+        """Returns the unsigned version of a variable; None if it is not signed. May append to `statements`."""
         if index.name in tuples:
             return tuples[index.name]
         if not _is_signed(self._types[index.name]):
@@ -120,7 +120,7 @@ class _Code:
         return self._assign(ir.Expr.cast(index, index.loc), types.uint64, statements)
 
     def _assign(self, value: Any, found: Any, statements: list[Any]) -> Any:
-        """Returns a new variable of type `found`; appends the assignment of `value` to it to `statements`."""
+        """Returns a new variable of type `found`, and appends a statement that assigns `value` to the variable."""
         scope = self._blocks[min(self._blocks)].scope
         variable = ir.Var(scope, f"$unsigned.{self._count}", value.loc)
         self._count += 1
@@ -175,7 +175,7 @@ class KernelCompiler(CompilerBase):
 
 
 class _LinkedLibrary(codegen.JITCodeLibrary):
-    """The code of a function that is only linked into its callers. Its own machine code would double compile time."""
+    """The code of a function that is only linked into its callers. Separate machine code would double compile time."""
 
     def _optimize_final_module(self) -> None:
         """Does nothing, because the entry point contains this code and is optimized."""
@@ -216,8 +216,7 @@ class LinkedCompiler(KernelCompiler):
 def _dispatcher(function: Callable[..., Any], pipeline: Any, options: dict[str, Any]) -> Any:
     """Applies `njit` to a function so that calls with literal arguments share the code for the literals' type.
 
-    Otherwise Numba would compile `f(position, 2)` separately, and a cached kernel could lack symbols of a recursive
-    function.
+    Otherwise Numba compiles `f(position, 2)` separately, and a cached kernel may lack symbols of a recursive function.
 
     Relies on `get_call_template`, which the compiler calls to get the signature of a call.
     """
@@ -235,9 +234,7 @@ def _dispatcher(function: Callable[..., Any], pipeline: Any, options: dict[str, 
 
 
 def entry_point(function: Callable[..., Any], options: dict[str, Any], cache: Any) -> Any:
-    """Returns a dispatcher, which compiles `function` when Python calls it, with `options` of `njit`.
-
-    `cache` loads and saves the machine code (None: no cache).
+    """Returns a dispatcher that Python calls, with `options` of `njit`. `cache` keeps machine code (None: no cache).
 
     Relies on dispatchers that use only three members of a cache: `load_overload(signature, target_context)`, which
     returns None to have the function compiled, `save_overload(signature, result)` and `cache_path`.
@@ -254,7 +251,7 @@ def linked(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 class Linked:
-    """A function from `linked` that Python, too, can call, as in tests: the first such call compiles an entry point.
+    """A function from `linked` that Python can call, too, as tests do. Python's first call compiles an entry point.
 
     Relies on `_numba_type_`, from which Numba gets the type of an object that a function uses.
     """
@@ -278,9 +275,9 @@ class Linked:
 
 
 def handing_on(function: Callable[..., Any]) -> Any:
-    """Returns an intrinsic with the parameters of `function`. It returns its last argument without an instruction.
+    """Returns an intrinsic with the parameters of `function` that returns its last argument and generates no code.
 
-    Relies on `__signature__`, by which Numba binds the arguments. Without it, Numba would pack them into a tuple.
+    Relies on `__signature__`, by which Numba binds the arguments. Numba would pack starred arguments into a tuple.
     """
 
     def generate(typing_context: Any, *arguments: Any) -> Any:
@@ -334,7 +331,7 @@ def from_bytes(data: bytes, target_context: Any) -> Any:
 
 
 def compiled(dispatcher: Any, argument_types: tuple[Any, ...]) -> tuple[Any, str, Any]:
-    """Compiles a `linked` function; returns its signature, its name in LLVM, and the LLVM module with all its callees.
+    """Compiles a `linked` function; returns its signature, its name in LLVM, and an LLVM module with all its callees.
 
     Raises ValueError if the code refers to addresses in this process. Relies on the fields of the compiler's results,
     and on the calling convention that `engine.compiler.builder` describes.
@@ -355,7 +352,7 @@ class _Reporter(event.Listener):
     """A listener that tells `engine.compiler.compiling` when Numba starts and stops compiling a kernel.
 
     Relies on the event "numba:compile", with the dispatcher and the argument types. Numba and LLVM let other threads
-    run meanwhile, so a thread can report progress.
+    run during a compilation, so a thread can report progress.
     """
 
     def __init__(self) -> None:

@@ -39,7 +39,7 @@ _NAME: Final = re.compile(rf"(?<![\w./])(?:{'|'.join(PARTS)})(?:\.\w+)+".encode(
 
 
 def module_file(name: str) -> Path | None:
-    """Returns the file of the checkout module `name`, without the prefix; None if there is no such module."""
+    """Returns the file of the checkout module `name` (without the prefix); None if there is no such module."""
     if name != MAIN and name.partition(".")[0] not in PARTS:
         return None
     base = ROOT.joinpath(*name.split("."))
@@ -123,7 +123,7 @@ def _plain(name: str) -> str:
 
 
 class _Finder:
-    """A finder for `secateur.X`, which loads an alias or a separate module."""
+    """A finder for `secateur.X`: an alias if `is_alias`, otherwise a separate module."""
 
     def __init__(self, is_alias: bool) -> None:
         self._is_alias = is_alias
