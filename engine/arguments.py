@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--quiet", action="store_true", help="do not show progress")
 
     def parse_args(self, *arguments: Any, **options: Any) -> Any:
-        """Returns parsed arguments. Exits for `--help` and usage errors. Raises MissingError for missing packages."""
+        """Parses the arguments. Exits for `--help` and usage errors. Raises MissingError if a package is missing."""
         found = super().parse_args(*arguments, **options)
         for package in self._needs:
             if util.find_spec(package) is None:

@@ -17,8 +17,8 @@ import numpy as np
 def fingerprint(function: Any) -> str:
     """Returns a hexadecimal digest of a function, plain or compiled, and of everything that it refers to.
 
-    The digest does not depend on the function's own name, file or module, nor on comments and line numbers. It contains
-    the values of numbers, arrays, functions and collections, but the `repr` of other objects, often with an address.
+    The digest does not depend on the function's own name, file or module, nor on comments and line numbers. It covers
+    numbers, arrays, functions and collections by content, and other objects by `repr`, which is often an address.
     """
     digest = _Digest()
     digest.add(function)

@@ -98,7 +98,7 @@ CHECKED: Final[bool] = os.environ.get(CHECKED_VARIABLE) == "1"
 
 
 def _vector_bits() -> int:
-    """Returns the maximum width of vectors, in bits, that the target CPU has and the environment allows; or 0."""
+    """Returns the largest vector width in bits that the target CPU has and the environment allows: 512, 256 or 0."""
     wanted = os.environ.get(VECTORS_VARIABLE)
     limit = int(wanted) if wanted in ("0", "256") else 512
     present = {512: CPU_FEATURES.get("avx512bw", False), 256: CPU_FEATURES.get("avx2", False), 0: True}
@@ -115,7 +115,7 @@ _companion = ""
 
 
 def build_hash() -> str:
-    """Returns the name of the cache folder: a hash, in 20 hexadecimal digits, of all that could change machine code."""
+    """Returns the cache folder's name: a hash in 20 hexadecimal digits of everything that can change machine code."""
     digest = hashlib.sha256()
     features = ",".join(sorted(name for name, present in CPU_FEATURES.items() if present))
     for part in (
@@ -246,7 +246,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def float_inlined(function: Callable[..., Any]) -> Any:
-    """Declares a function as `inlined` does, for float kernels, whose reordering does not extend to callees."""
+    """Declares a function as `inlined` does and permits reordering float sums, which a caller's permission does not."""
     return _inner(function, _INLINE | _REORDER)
 
 

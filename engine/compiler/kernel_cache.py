@@ -36,7 +36,7 @@ def _folder_stamp(folder: Path) -> str:
 
 
 class KernelCache:
-    """The cached machine code of one kernel. After damage to a file or on a full disk, Numba compiles again."""
+    """The cached machine code of one kernel. If its file cannot be used or written, Numba compiles again."""
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
         #: Numba shows the folder in its statistics.

@@ -277,7 +277,7 @@ class Linked:
 def handing_on(function: Callable[..., Any]) -> Any:
     """Returns an intrinsic with the parameters of `function` that returns its last argument and generates no code.
 
-    Relies on `__signature__`, by which Numba binds the arguments. Numba would pack starred arguments into a tuple.
+    Relies on `__signature__`, by which Numba binds arguments; otherwise it would pack starred ones into a tuple.
     """
 
     def generate(typing_context: Any, *arguments: Any) -> Any:
