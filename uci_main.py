@@ -1,7 +1,7 @@
-"""The entry point: runs the UCI loop if there are no arguments, otherwise a command.
+"""The entry point: runs the UCI loop if no command is named, otherwise the command.
 
 It imports nothing heavy (NumPy, Numba, python-chess) before the UCI loop answers `uci`. Each command is a module with a
-`main(arguments) -> exit status`, which is imported only for that command.
+`main(arguments) -> exit status`, which is imported only if that command runs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 
 def _end_in_one_line(kind: Any, error: Any, trace: Any) -> None:
-    """Ends the process on an uncaught Ctrl-C, for example during an import, with one line instead of a traceback."""
+    """Ends the process with one line after an uncaught Ctrl-C; prints a traceback for any other exception."""
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return
@@ -38,7 +38,7 @@ if not __package__:
 
 from engine.errors import FAILED, OK, USAGE, CommandError, UsageError  # noqa: E402 - see above
 
-#: Help texts by group of commands.
+#: The name and the help text of each group of commands.
 GROUPS: dict[str, str] = {
     "engine": "set up the engine",
     "measure": "speed, node counts and test suites",
@@ -47,28 +47,28 @@ GROUPS: dict[str, str] = {
     "learn": "see how alpha-beta prunes",
 }
 
-#: Command: (group, module with its `main`, help text, required extra).
+#: For each command: its group, the module that contains its `main`, its help text, and the extra that it needs.
 COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
-    "warmup": ("engine", "bench.commands.warmup", "compile the kernels needed for play into the cache", None),
-    "kernels": ("engine", "bench.commands.kernels", "compile the kernels ahead of time; list them", None),
+    "warmup": ("engine", "bench.commands.warmup", "compile and cache the kernels needed for play", None),
+    "kernels": ("engine", "bench.commands.kernels", "compile libraries of kernels; list the libraries", None),
     "bench": ("measure", "bench.commands.benchmark", "search fixed positions to a fixed depth; count the nodes", None),
     "perft": ("measure", "bench.commands.perft", "count the move sequences from a position", None),
-    "speed": ("measure", "bench.commands.speed", "measure speed, also side by side with other engines", None),
+    "speed": ("measure", "bench.commands.speed", "compare the speed with that of other engines", None),
     "epd": ("measure", "bench.commands.epd", "run test suites: best moves, graded moves, mates", "lab"),
-    "match": ("lab", "bench.commands.match", "play a match: cutechess-cli, fastchess or built in", "lab"),
-    "sprt": ("lab", "bench.commands.sprt", "play a match until it is decided, or evaluate a PGN file", "lab"),
+    "match": ("lab", "bench.commands.match", "play a match between two engines", "lab"),
+    "sprt": ("lab", "bench.commands.sprt", "play until a sequential test decides, or apply it to a PGN file", "lab"),
     "tourney": ("lab", "bench.commands.tourney", "play a gauntlet or a round robin and rate the engines", "lab"),
     "rate": ("lab", "bench.commands.rate", "rate the players of PGN files", "lab"),
     "spsa": ("lab", "bench.commands.spsa", "tune search parameters by playing games", "lab"),
-    "ablation": ("lab", "bench.commands.ablation", "measure in games what each search technique gains", "lab"),
-    "ledger": ("lab", "bench.commands.ledger", "show the test behind every quoted Elo", "lab"),
+    "ablation": ("lab", "bench.commands.ablation", "measure the Elo gain of each search technique", "lab"),
+    "ledger": ("lab", "bench.commands.ledger", "show the test behind every quoted Elo figure", "lab"),
     "genfens": ("lab", "bench.commands.genfens", "generate random openings for OpenBench", None),
     "datagen": ("training", "eval.training.commands.datagen", "make and inspect self-play data", None),
     "train": ("training", "eval.training.commands.train", "train a network on self-play games", None),
     "net": ("training", "eval.training.commands.net", "show network files: architecture, origin, checksum", None),
     "wdl": ("training", "eval.training.commands.wdl", "fit win, draw and loss chances to self-play games", "training"),
-    "explore": ("learn", "search.explorer.command", "step through toy trees and searches on a local page", "explore"),
-    "claims": ("learn", "bench.commands.claims", "count what pruning, the TT and move ordering save", None),
+    "explore": ("learn", "search.explorer.command", "step through small trees and searches in a browser", "explore"),
+    "claims": ("learn", "bench.commands.claims", "count the leaves that pruning, the TT and move ordering save", None),
 }
 
 #: Commands with kernels that no library contains: Numba compiles all kernels of these commands.
@@ -91,23 +91,23 @@ def _usage() -> str:
     groups = "\n".join(f"  {group:<9} {what}: {', '.join(_members(group))}" for group, what in GROUPS.items())
     return (
         "usage: secateur                  run the UCI loop on stdin and stdout\n"
-        "       secateur --tuning         the UCI loop with every search parameter as an option\n"
+        "       secateur --tuning         run the UCI loop with all search parameters as options\n"
         "       secateur COMMAND [...]    run a command\n"
         "       secateur --evaluation FILE.py[:FUNCTION] [...]\n"
-        "                                 any of the above with your own evaluation\n"
-        "       secateur --version\n\n"
+        "                                 do any of the above with your own evaluation\n"
+        "       secateur --version        print the version, the evaluation and the kernels in use\n\n"
         f"commands ('secateur help GROUP' describes a group, 'secateur COMMAND --help' a command):\n{groups}\n\n"
         f"{EXIT_STATUS}"
     )
 
 
 def _members(group: str) -> list[str]:
-    """Returns the commands of a group."""
+    """Returns the names of the commands of a group."""
     return [name for name, command in COMMANDS.items() if command[0] == group]
 
 
 def _help(words: list[str]) -> int:
-    """Prints the general help, or the help for a group or command; returns the exit status."""
+    """Prints the help for `words[0]`, a group or command, or the general help; returns the exit status."""
     if not words:
         print(_usage())
         return OK
@@ -121,9 +121,9 @@ def _help(words: list[str]) -> int:
 
 
 def _choose_evaluation(arguments: list[str]) -> list[str]:
-    """Chooses the evaluation named by a leading `--evaluation`, or otherwise by the environment variable.
+    """Chooses the evaluation named by a leading `--evaluation`, or otherwise by `SECATEUR_EVALUATION`.
 
-    Returns the other arguments. Raises EvaluationError if it is unusable, and UsageError if its name is missing.
+    Returns the other arguments. Raises EvaluationError if the evaluation is unusable, UsageError if no name follows.
     """
     from eval.build import VARIABLE, choose_evaluation
 
@@ -139,7 +139,7 @@ def _choose_evaluation(arguments: list[str]) -> list[str]:
 
 
 def kernels() -> str:
-    """Describes the kernels in use: a library compiled ahead of time, or kernels that Numba compiles here."""
+    """Returns a phrase that says how the kernels in use are compiled, and why if Numba compiles them."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed_version
 
@@ -186,7 +186,7 @@ def _run(name: str, arguments: list[str]) -> int:
     try:
         return reported(f"secateur {name}", work, extra)
     except BrokenPipeError:
-        # The reader of stdout is gone, as after `| head`.
+        # The reader of stdout has closed it, as `head` does.
         return FAILED
     finally:
         _discard_unwritable()
@@ -227,7 +227,7 @@ def main(arguments: list[str] | None = None) -> int:
         compiling.silence()
         return run(with_evaluation(version()), tuning=bool(arguments))
     if arguments[0] == TUNING_FLAG:
-        print(f"secateur: {TUNING_FLAG} is for the UCI loop and takes no command", file=sys.stderr)
+        print(f"secateur: {TUNING_FLAG} starts the UCI loop and cannot precede a command", file=sys.stderr)
         return USAGE
     # OpenBench's client passes a command and its arguments as one argument.
     name, *rest = [*arguments[0].split(), *arguments[1:]] or [""]

@@ -11,7 +11,7 @@ __all__ = ["Engine"]
 
 
 def __getattr__(name: str) -> Any:
-    """Imports `Engine` on demand, because `uci` must be answered soon after this package is imported."""
+    """Imports and returns `Engine` at its first use, so that importing this package for the UCI loop stays fast."""
     if name == "Engine":
         from engine.client.engine import Engine
 

@@ -1,4 +1,4 @@
-"""The parser, exit statuses and one-line errors that all commands share."""
+"""The argument parser, the help on exit statuses and the one-line error messages that all commands share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ exit status:
   1  it failed, wholly or in part: a file is missing, damaged or would be overwritten, a program or package is missing,
      an engine failed, or Ctrl-C ended it
   2  its arguments are invalid, and nothing was done
-An error is one line on stderr."""
+Each error is one line on stderr."""
 
 #: The maximum length of an error message, in characters, because it may quote arguments of any length.
 ERROR_LENGTH: Final = 1000
@@ -32,7 +32,7 @@ ERROR_LENGTH: Final = 1000
 #: The maximum number of problems of a file or match that are printed; `--json` lists all of them.
 PROBLEM_LINES: Final = 20
 
-#: The largest whole and real numbers that options accept.
+#: The largest absolute values of whole and real numbers that options accept.
 MOST_WHOLE: Final = 2**63 - 1
 MOST_REAL: Final = 1e12
 
@@ -40,7 +40,7 @@ MOST_REAL: Final = 1e12
 class Parser(argparse.ArgumentParser):
     """A parser with one-line errors, exit statuses in its help, and a check for missing packages.
 
-    `needs` are the packages that the command requires; `extra` installs them.
+    `needs` names the packages that the command requires, and `extra` the extra of Secateur that installs them.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--quiet", action="store_true", help="do not show progress")
 
     def parse_args(self, *arguments: Any, **options: Any) -> Any:
-        """Parses the arguments. Exits for `--help` and invalid usage; raises MissingError if a package is missing."""
+        """Parses the arguments. Exits for `--help` and usage errors. Raises MissingError if a package is missing."""
         found = super().parse_args(*arguments, **options)
         for package in self._needs:
             if util.find_spec(package) is None:
@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def error(self, message: str) -> NoReturn:
-        """Prints one line, with a suggestion for a misspelt option, and exits with status USAGE."""
+        """Prints `message` as one line, with a suggestion for a misspelt option, and exits with status USAGE."""
         unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
         for option in get_close_matches(unknown[1], self._option_string_actions, 1) if unknown else ():
             message += f" (did you mean {option}?)"
@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole_number(text: str) -> int:
-    """Converts an option's text to a whole number of at most MOST_WHOLE in absolute value, for `type=int`."""
+    """Converts an option's text to an int. Raises ArgumentTypeError unless it is from -MOST_WHOLE to MOST_WHOLE."""
     number = int(text) if re.fullmatch(r"\s*[-+]?[0-9]{1,20}\s*", text) else MOST_WHOLE + 1
     if abs(number) > MOST_WHOLE:
         raise argparse.ArgumentTypeError(f"expected a whole number, got {quoted(text)}")
@@ -85,7 +85,7 @@ def whole_number(text: str) -> int:
 
 
 def finite_number(text: str) -> float:
-    """Converts an option's text to a number of at most MOST_REAL in absolute value, for `type=float`."""
+    """Converts an option's text to a float. Raises ArgumentTypeError unless it is from -MOST_REAL to MOST_REAL."""
     try:
         number = float(text)
     except ValueError:
@@ -106,7 +106,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def missing(package: str, extra: str) -> str:
-    """Returns the message for a package that is not installed."""
+    """Returns the message that `package` is not installed, and how to install the extra that contains it."""
     return f"needs the package '{package}': {remedy(extra)}"
 
 
@@ -124,7 +124,7 @@ def complain(prog: str, message: str) -> None:
 
 
 def complain_about(prog: str, problems: Sequence[str]) -> None:
-    """Prints one line for each of the first PROBLEM_LINES problems, and the number of the others."""
+    """Prints one line for each of the first PROBLEM_LINES problems, and a line with the number of other problems."""
     for problem in problems[:PROBLEM_LINES]:
         complain(prog, problem)
     if len(problems) > PROBLEM_LINES:
@@ -132,9 +132,10 @@ def complain_about(prog: str, problems: Sequence[str]) -> None:
 
 
 def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> int:
-    """Calls `work` and returns its exit status; prints an error as one line and returns the error's status.
+    """Calls `work` and returns its exit status. Prints an error that a user can cause as one line; returns its status.
 
-    `extra` names the extra that installs a missing package. Raises BrokenPipeError if the reader of stdout is gone.
+    `extra` names the extra that installs a missing package. Raises BrokenPipeError if the reader of stdout has closed
+    it, and all other exceptions, which are bugs.
     """
     from engine.compiler.library import KernelsMissingError
 
@@ -165,7 +166,7 @@ def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> in
 
 
 def command(prog: str) -> Callable[[Callable[[list[str]], int]], Callable[[list[str]], int]]:
-    """Returns a decorator for a command's `main` that reports errors and returns their exit status."""
+    """Returns a decorator that makes a command's `main` handle errors as `reported` does."""
 
     def decorate(main: Callable[[list[str]], int]) -> Callable[[list[str]], int]:
         @functools.wraps(main)

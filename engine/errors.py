@@ -13,24 +13,24 @@ USAGE: Final = 2
 
 
 class CommandError(Exception):
-    """Raised if a command fails, with a one-line message: the base of all errors that users see without a traceback."""
+    """Raised if a command fails. Users see its one-line message, without a traceback; `status` is the exit status."""
 
     status: ClassVar[int] = FAILED
 
 
 class UsageError(CommandError):
-    """Raised if arguments are invalid."""
+    """Raised if the arguments of a command are invalid."""
 
     status: ClassVar[int] = USAGE
 
 
 class MissingError(CommandError):
-    """Raised if a file, program or package is missing or unusable. The status is always 1."""
+    """Raised if a file, program or package is missing or unusable. The exit status is always FAILED."""
 
 
 @contextmanager
 def arguments_are_judged() -> Iterator[None]:
-    """Converts any CommandError except MissingError, and any ValueError, in the block to UsageError."""
+    """Converts each ValueError, and each CommandError except MissingError, from the `with` block to a UsageError."""
     try:
         yield
     except MissingError:

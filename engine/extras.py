@@ -17,7 +17,7 @@ MAKE: Final = {
 
 
 def remedy(extra: str) -> str:
-    """Returns how to install an extra for the running Python, as the end of a message, without a full stop."""
+    """Returns the end of a message, without a full stop: how to install an extra for the running Python."""
     if getattr(sys, "frozen", False):
         return "use an installation with Python, because this stand-alone program does not include it"
     pip = f"{sys.executable} -m pip install"
@@ -27,5 +27,5 @@ def remedy(extra: str) -> str:
 
 
 def has_numba() -> bool:
-    """Returns whether the running Python has Numba and can compile kernels."""
+    """Returns whether Numba, which compiles kernels, is installed for the running Python."""
     return util.find_spec("numba") is not None

@@ -1,4 +1,4 @@
-"""Files and folders that users name: path expansion, safe reading, safe replacing, and locks."""
+"""Handles files and folders that users name: expands, reads, replaces and locks them, and quotes them in messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PATH_LENGTH: Final = 200
 #: The maximum nesting depth of JSON values.
 NESTING: Final = 100
 
-#: The number of bytes at the start of a file that are read to recognise an earlier output.
+#: The number of bytes at the start of a file by which `Output` recognises a file that Secateur wrote.
 HEAD_LENGTH: Final = 1 << 12
 
 #: The byte that is locked on Windows. It is beyond the contents of any file, because a locked byte cannot be accessed.
@@ -34,16 +34,16 @@ _LOCKED_BYTE: Final = 0x7FFFFFFE
 #: Error numbers from file systems without locks.
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
-#: Names for irregular files, by the type bits of their modes.
+#: Names of kinds of irregular files for messages, by the type bits of the file mode.
 _KINDS: Final = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 
 class PathError(CommandError, ValueError):
-    """Raised if a text is not a valid path; the message quotes it."""
+    """Raised if a text is not a valid path; the message quotes the text."""
 
 
 def user_path(text: str) -> Path:
-    """Returns the path that `text` names, with `~` and `~name` expanded. Raises PathError if it is not a valid path."""
+    """Returns the path `text`, with `~` expanded. Raises PathError for a null character or an unknown home folder."""
     if "\0" in text:
         raise PathError(f"{shown(text)}: a path cannot contain a null character")
     try:
@@ -53,12 +53,12 @@ def user_path(text: str) -> Path:
 
 
 def printable(text: str) -> str:
-    r"""Returns text as one safe line for a terminal, with escapes (`\x1b`) for control characters and surrogates."""
+    r"""Returns `text` as one safe line for a terminal, with escapes such as `\x1b` for unprintable characters."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 def quoted(text: str) -> str:
-    """Formats a user's text for a message: quoted, printable, and cut to QUOTE_LENGTH characters."""
+    """Formats a user's text for a message: quoted, printable, and cut off after QUOTE_LENGTH characters."""
     if len(text) > QUOTE_LENGTH:
         return f"'{printable(text[:QUOTE_LENGTH])}...' ({len(text)} characters)"
     return f"'{printable(text)}'"
@@ -79,12 +79,12 @@ def count_of(count: int, noun: str) -> str:
 
 
 def reason(error: OSError) -> str:
-    """Returns the system's reason for an error, without its number and path."""
+    """Returns the system's description of an error, without the error number and the path."""
     return error.strerror or str(error) or type(error).__name__
 
 
 def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:
-    """Opens a regular file as `open` does. Raises OSError, also for any other kind of file, which the message names."""
+    """Opens a regular file as `open` does. Raises OSError, also if `path` is, for example, a folder or a pipe."""
     flags = {"r": 0, "w": os.O_CREAT, "a": os.O_CREAT | os.O_APPEND, "x": os.O_CREAT | os.O_EXCL}[mode[0]]
     flags |= os.O_RDWR if "+" in mode else os.O_RDONLY if mode[0] == "r" else os.O_WRONLY
     flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -109,7 +109,7 @@ def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:
 
 
 def _refuse_irregular(path: Path | str, mode: int) -> None:
-    """Raises OSError unless `mode` is that of a regular file."""
+    """Raises OSError unless `mode` is the mode of a regular file."""
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "device")
         raise OSError(errno.EINVAL, f"is a {kind}, not a file", str(path))
@@ -126,7 +126,7 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
 
 
 def read_text(path: Path | str, limit: int) -> str:
-    """Reads a whole UTF-8 file as `read_bytes` does; keeps newlines. Raises OSError, also if it is not UTF-8."""
+    """Reads a UTF-8 file as `read_bytes` does; keeps line ends. Raises OSError, also if the file is not UTF-8 text."""
     try:
         return read_bytes(path, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -134,10 +134,10 @@ def read_text(path: Path | str, limit: int) -> str:
 
 
 def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
-    """Parses JSON; the value can be written as JSON again. `with_paths` allows paths that are not UTF-8 in strings.
+    """Parses JSON; returns a value that can be written as JSON again. `with_paths` allows strings that are not UTF-8.
 
     Raises json.JSONDecodeError for a syntax error. Raises ValueError for values nested deeper than NESTING, for numbers
-    beyond the range of a float, for lone surrogates, and for bytes that are not UTF-8 text.
+    that are NaN, infinite or too large for a float, for lone surrogates, and for bytes that are not UTF-8 text.
     """
     import json
 
@@ -154,7 +154,7 @@ def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
     try:
         value = json.loads(text, parse_int=whole, parse_float=real, parse_constant=real)
     except RecursionError:
-        raise ValueError("its values are nested too deeply") from None
+        raise ValueError("the JSON values are nested too deeply") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"is not UTF-8 text (byte {error.start})") from None
     level: list[Any] = [[value]]
@@ -163,7 +163,7 @@ def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
         items = (item for content in contents for item in content)
         level = [item for item in items if isinstance(item, dict | list)]
     if level:
-        raise ValueError("its values are nested too deeply")
+        raise ValueError(f"the JSON values are nested more than {NESTING} levels deep")
     if ("\\ud" if isinstance(text, str) else b"\\ud") in text.lower():  # type: ignore[operator]
         try:
             json.dumps(value, ensure_ascii=False).encode(errors="surrogateescape" if with_paths else "strict")
@@ -175,9 +175,9 @@ def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
 def replace_file(path: Path, data: bytes | str, look: Callable[[], None] | None = None) -> os.stat_result:
     """Replaces a file's contents atomically: after a failure, it has either all the old or all the new contents.
 
-    Text is written as UTF-8. An existing file keeps its permissions, and a symbolic link remains. `look` is called just
-    before the replacement; if it raises OSError, the old contents remain. Returns the status of the new file. Raises an
-    OSError that names `path`.
+    Text is written as UTF-8. An existing file keeps its permissions. If `path` is a symbolic link, the file that it
+    points to is replaced. `look` is called just before the replacement; if `look` raises OSError, the old contents
+    remain. Returns the status of the new file. Raises an OSError that names `path`.
     """
     target = Path(os.path.realpath(path))
     umask = os.umask(0o077)
@@ -213,13 +213,14 @@ def _scratch_beside(target: Path) -> tuple[int, Path]:
 
 
 class Output:
-    """A file that a command writes, perhaps hours after the first check. It never overwrites a different file.
+    """A file that a command writes, perhaps hours after the constructor has checked it. It overwrites no other file.
 
-    The file must be new, empty, or written by Secateur. `is_own` recognises the latter by its first HEAD_LENGTH bytes;
-    messages call such a file `kind`. Raises OSError for any other file, and if it or its folder is not writable.
+    The file must be new, empty, or written by Secateur. `is_own` recognises a file that Secateur wrote by
+    its first HEAD_LENGTH bytes; messages call such a file `kind`. The constructor raises OSError for any other file,
+    and if the file or its folder is not writable.
 
-    `size` is the file's size in bytes when it was last checked or written. If `keep` is a number, the first `append`
-    keeps only that many bytes: it atomically replaces the file with these bytes and the new record.
+    `size` is the file's size in bytes when it was last checked or written. If `keep` is a number, the next `append`
+    atomically replaces the file with its first `keep` bytes and the new record, and sets `keep` to None.
     """
 
     def __init__(self, path: Path, is_own: Callable[[bytes], bool], kind: str) -> None:
@@ -253,18 +254,19 @@ class Output:
 
     @classmethod
     def at(cls, path: Path | Output, is_own: Callable[[bytes], bool], kind: str) -> Output:
-        """Returns the output at a path; an `Output` is returned unchanged. Raises OSError."""
+        """Returns `path` itself if it is an `Output`, otherwise a new one. Raises OSError as the constructor does."""
         return path if isinstance(path, Output) else cls(path, is_own, kind)
 
     def beside(self) -> Output:
-        """Returns an output with an unused name in the same folder. Raises OSError."""
+        """Returns a new output in the same folder, whose unused name ends with a number. Raises OSError."""
         names = (self.path.with_stem(f"{self.path.stem[:60]}-{number}") for number in itertools.count(2))
         return Output(next(name for name in names if not os.path.lexists(name)), self._is_own, self._kind)
 
     def replace(self, data: bytes | str) -> None:
         """Replaces the file's contents atomically; text is written as UTF-8.
 
-        If the file cannot be replaced, saves the contents in the file from `beside`. Raises an OSError that says so.
+        If this fails, writes `data` to a new file from `beside` and raises an OSError that names this file. If that
+        fails, too, raises the first OSError.
         """
         try:
             self._status = replace_file(self.path, data, self._look)
@@ -274,7 +276,7 @@ class Output:
         self.size, self._content = len(written), _sha256(written)
 
     def saved_beside(self, data: bytes | str, error: OSError) -> OSError:
-        """Saves `data` in another file after `error`; returns an error that names it, or `error` if that fails."""
+        """Saves `data` in a new file after `error`. Returns an error that names it, or `error` if saving fails."""
         try:
             other = self.beside()
             replace_file(other.path, data, other._look)
@@ -283,7 +285,7 @@ class Output:
         return OSError(error.errno, f"{reason(error)}; its new contents are in {shown(other.path)}", str(self.path))
 
     def append(self, data: bytes) -> None:
-        """Appends a whole record and flushes it to disk. Raises OSError; then nothing is appended."""
+        """Appends a whole record and flushes it to disk. Appends nothing if it raises OSError."""
         if self.size:
             self.path.stat()  # raises if the file is gone: a new file must not start in the middle
         if self.keep is not None and self.keep < self.size:
@@ -320,12 +322,12 @@ class Output:
                 self._check(file, whole=True)
 
     def _check(self, file: IO[bytes], whole: bool) -> None:
-        """Raises FileExistsError unless an open file is unchanged: identity, size and, if `whole`, contents."""
+        """Raises FileExistsError if the identity, size or (if `whole`) contents of an open file have changed."""
         status = os.fstat(file.fileno())
         if status.st_size and (self._status is None or not os.path.samestat(self._status, status)):
-            problem = "another file has replaced it"
+            problem = "the file was replaced by another file"
         elif status.st_size != self.size or (whole and self.size and _sha256(file).digest() != self._content.digest()):
-            problem = "another program has changed it"
+            problem = "the file was changed by another program"
         else:
             return
         raise FileExistsError(errno.EEXIST, f"{problem}; it is left unchanged", str(self.path))
@@ -346,10 +348,10 @@ _locked_files: Final[dict[Path, IO[Any]]] = {}
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Locks a file during the block; the system also releases the lock when the process ends.
+    """Locks a file during the `with` block; the system also releases the lock when the process ends.
 
-    The file may be written meanwhile; `replace_file` passes the lock to the new file. A missing file is created, and
-    removed at the end if it is still empty. Raises BlockingIOError if the file is already locked, or another OSError.
+    The block may write the file; `replace_file` passes the lock to the new file. A missing file is created, and removed
+    at the end if it is still empty. Raises OSError, and BlockingIOError if the file is already locked.
     """
     target = Path(os.path.realpath(path))
     _locked_files[target], is_new = _open_locked(target, path)
@@ -376,7 +378,7 @@ def _open_locked(target: Path, path: Path) -> tuple[IO[Any], bool]:
 
 
 def _move(scratch: Path, target: Path) -> None:
-    """Moves a new file to `target`. If this process has locked the old file, locks the new one."""
+    """Moves the file `scratch` to `target`. If this process has locked the old target, locks the new one."""
     old = _locked_files.get(target)
     if old is None:
         scratch.replace(target)
@@ -417,7 +419,7 @@ def _lock(file: IO[Any], path: Path) -> None:
 
 
 def leads_to(path: Path, file: IO[Any]) -> bool:
-    """Returns whether `path` still names the open file. Raises OSError."""
+    """Returns whether `path` still names the open `file`; False if nothing is there. Raises OSError."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:

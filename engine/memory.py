@@ -18,9 +18,9 @@ HUGE_PAGE: Final = 2 << 20
 
 
 def allocate(dtype: np.dtype[Any], count: int) -> Any:
-    """Allocates an array of `count` zeroed records of `dtype`, readable by attribute in interpreted mode, too.
+    """Returns a new array of `count` zeroed records of `dtype`, in the form that `readable` returns.
 
-    It shares no cache line with other data. Raises MemoryError if there is not enough memory.
+    The array shares no cache line with other data. Raises MemoryError if there is not enough memory.
     """
     size = count * dtype.itemsize
     raw = _huge_pages(size) if size >= HUGE_PAGE else np.zeros(size + 2 * CACHE_LINE, np.uint8)
@@ -30,7 +30,7 @@ def allocate(dtype: np.dtype[Any], count: int) -> Any:
 
 
 def _huge_pages(size: int) -> Any:
-    """Returns zeroed memory, uint8[at least size + HUGE_PAGE], in huge pages: a search reads its tables at random."""
+    """Returns zeroed memory, uint8[size + HUGE_PAGE], in huge pages if possible: a search reads tables at random."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.zeros(size + HUGE_PAGE, np.uint8)
     try:
@@ -43,12 +43,12 @@ def _huge_pages(size: int) -> Any:
 
 
 def readable(array: Any) -> Any:
-    """Returns an array of records as kernels take it; in interpreted mode, a view with fields as attributes."""
+    """Returns `array` itself; in interpreted mode, returns a view whose records have their fields as attributes."""
     return array.view(_record_dtype(array.dtype)) if INTERPRETED else array
 
 
 def _record_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Returns the same layout with `np.record`, which makes fields attributes, at every level of nesting."""
+    """Returns a dtype with the same layout whose records, nested ones too, have their fields as attributes."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return np.dtype((_record_dtype(base), shape))

@@ -1,8 +1,8 @@
-"""Reports the progress of long work on stderr, so that users see that it does not hang.
+"""Reports the progress of long work on stderr, so that users see that the program does not hang.
 
-On a terminal, one line or picture is updated in place; any other stderr gets a line every second.
-`python -m engine.progress TEXT COMMAND ...` reports on a silent command. This module imports little, because the engine
-imports it before it answers `uci`.
+On a terminal, one line or picture is updated in place; any other stderr gets the line every second if it has changed.
+`python -m engine.progress TEXT COMMAND ...` runs a command and shows TEXT and the elapsed time. This module imports
+little, because the engine imports it before it answers `uci`.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _renewing: Final[set[Display]] = set()
 
 
 def duration(seconds: float) -> str:
-    """Formats seconds as hours:minutes:seconds."""
+    """Formats a number of seconds as hours, minutes and seconds, such as `0:01:05`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}"
 
 
 def counted(items: Iterable[T], show: Callable[[str], None], what: str) -> Iterator[T]:
-    """Yields the items, and calls `show` after each one with its count, such as `shards read: 3`."""
+    """Yields the items. After each item, calls `show` with `what` and the number so far, such as `shards read: 3`."""
     for number, item in enumerate(items, start=1):
         yield item
         show(f"{what}: {number}")
 
 
 def say(text: str) -> None:
-    """Prints a line on stderr, if stderr is writable."""
+    """Prints `text` as a line on stderr, if stderr is writable."""
     _write(f"{_CLEAR if _renewing else ''}{text}\n")
 
 
@@ -63,16 +63,17 @@ def _write(text: str) -> None:
 
 
 class Display:
-    """A view of long work, to use as a context manager or with `start` and `stop`. With `quiet`, it shows nothing.
+    """A view of the progress of long work, used as a context manager or with `start` and `stop`.
 
-    A subclass defines `line`, and `picture` if a terminal can show more. A thread calls them repeatedly.
+    If `quiet`, it shows nothing. A subclass defines `line`, and may define `picture`, which is then shown on terminals.
+    Another thread calls these methods repeatedly.
     """
 
     #: Seconds between lines if stderr is not a terminal.
     line_seconds: ClassVar[float] = 1.0
 
     def __init__(self, quiet: bool = False, patience: float | None = None) -> None:
-        """Shows the first line after `patience` seconds (default: `line_seconds`)."""
+        """Prepares a view that shows its first line `patience` seconds after the start (default: `line_seconds`)."""
         self.began = time.monotonic()
         self._quiet = quiet
         self._patience = self.line_seconds if patience is None else patience
@@ -87,11 +88,11 @@ class Display:
         raise NotImplementedError
 
     def picture(self) -> Any:
-        """Returns the progress of the work as an object that rich can draw. Called only if a subclass overrides it."""
+        """Returns the progress of the work as an object that rich can draw. Called only if a subclass defines it."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """Starts the view. If no thread can be started, it shows almost nothing."""
+        """Starts the view. If no thread can be started, only `print_line` and `say` show anything."""
         if self._quiet:
             return
         # A replacement for stderr, such as rich's, expects whole lines.
@@ -121,7 +122,7 @@ class Display:
         return Live(get_renderable=whole, console=console, refresh_per_second=2, transient=True, redirect_stdout=False)
 
     def stop(self, last: str = "") -> None:
-        """Ends the view; prints the line `last` if `patience` seconds have passed. A second call is harmless."""
+        """Ends the view, unless it has ended. Prints the line `last` if the view is older than `patience` seconds."""
         if self._live is not None:
             self._live.stop()
         if self in _views:
@@ -161,18 +162,18 @@ class Display:
 
     @property
     def shows_lines(self) -> bool:
-        """Whether the view shows lines, not a picture or nothing."""
+        """Whether the view shows lines: it is not quiet and shows no picture."""
         return self._live is None and not self._quiet
 
     def print_line(self) -> None:
-        """Prints the progress line if the view shows lines and this one has changed."""
+        """Prints the progress line if it has changed and the view shows lines."""
         line = self.line()
         if line != self._shown and self.shows_lines:
             self._shown = line
             say(line)
 
     def say(self, text: str) -> None:
-        """Prints a separate line if the view shows lines."""
+        """Prints `text` as a separate line if the view shows lines."""
         if self.shows_lines:
             say(text)
 
@@ -184,35 +185,35 @@ def _columns() -> int:
 
 
 class Steps(Display):
-    """A view of the current step and the elapsed time. `told` is the first step; `show` sets the next one."""
+    """A view that shows a text for the current step and the elapsed time. `told` is the text for the first step."""
 
     def __init__(self, told: str, quiet: bool = False) -> None:
         super().__init__(quiet)
         self._told = told
 
     def show(self, text: str) -> None:
-        """Sets the current step."""
+        """Sets the text for the current step."""
         self._told = text
 
     def line(self) -> str:
-        """Returns the current step and the elapsed time."""
+        """Returns the text for the current step, and the elapsed time."""
         return f"{self._told} ({duration(time.monotonic() - self.began)})"
 
 
 class Line(Display):
-    """A view of the text that a function returns."""
+    """A view that shows the text that a function returns at the moment."""
 
     def __init__(self, text: Callable[[], str], patience: float = 0.3) -> None:
         super().__init__(patience=patience)
         self._text = text
 
     def line(self) -> str:
-        """Returns the function's text."""
+        """Calls the function and returns its text."""
         return self._text()
 
 
 def main(arguments: list[str]) -> int:
-    """Runs a command while showing a text with the elapsed time; returns the command's exit status."""
+    """Runs the command `arguments[1:]`, showing `arguments[0]` and the elapsed time; returns its exit status."""
     if len(arguments) < 2:
         say("usage: python -m engine.progress TEXT COMMAND ...")
         return 2

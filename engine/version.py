@@ -1,4 +1,4 @@
-"""The version of Secateur. This module imports nothing heavy, because the answer to `uci` needs it."""
+"""The version of Secateur. This module imports nothing heavy, because the answer to `uci` needs the version."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PROJECT: Final = Path(__file__).resolve().parent.parent
 
 
 def version() -> str:
-    """Returns the version from `pyproject.toml` or from the metadata of the installed package."""
+    """Returns the version from `pyproject.toml` or the metadata of the installed package; "unknown" without either."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed_version
 
@@ -25,5 +25,5 @@ def version() -> str:
 
 
 def full_name() -> str:
-    """Returns the engine's name and version, as in `id name`."""
+    """Returns the engine's name and version, such as `Secateur 1.0`."""
     return f"Secateur {version()}"

@@ -1,8 +1,8 @@
 """Builds a library of kernels: machine code for one processor level, linked with C bindings.
 
 Numba compiles each entry point into an LLVM module that contains everything the entry point calls. The builder links
-these modules into one, in which only the entry points are visible. LLVM compiles it to a position-independent object
-file. The C compiler links that file with the bindings, a few lines of generated C for each entry point:
+these modules into one, in which only the entry points are visible. LLVM compiles this module to a position-independent
+object file. The C compiler links the object file with the bindings, a few lines of generated C for each entry point:
 
     int64_t secateur_0(void *a0, void *a1, int64_t a1_0, int64_t a2)    a record, a one-dimensional array, a number
 
@@ -50,13 +50,13 @@ _HEAD: Final = """\
 
 
 class BuildError(Exception):
-    """Raised if the library cannot be built; the message says why."""
+    """Raised if a library cannot be built; the message says why."""
 
 
 def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -> None:
-    """Compiles entry points into a library. Each must have been called once, so that its types are known.
+    """Compiles entry points into a library at `path`. Each must have been called once, so that its types are known.
 
-    Replaces an older library at `path` atomically. Raises BuildError.
+    Atomically replaces an older library. Raises OSError, and BuildError if the build fails or `path` is not a library.
     """
     if level.cpu != CPU_NAME or not all(CPU_FEATURES.get(feature, False) for feature in level.features):
         raise BuildError(f"this process compiles for {CPU_NAME}, not for {level.name}")
@@ -146,7 +146,7 @@ def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) 
 
 
 def bindings(description: Description, level: Level) -> str:
-    """Returns the C source of a library: description, processor check, and a function for each entry point."""
+    """Returns the C source of the bindings: description, processor check, and a function for each entry point."""
     text = json.dumps(MARKER.decode() + description.encode())
     parts = [_HEAD, f"EXPORT const char secateur_kernels[] = {text};", _runs_here(level)]
     parts += [_binding(export) for export in description.kernels.values()]
@@ -154,7 +154,7 @@ def bindings(description: Description, level: Level) -> str:
 
 
 def _runs_here(level: Level) -> str:
-    """Returns the C function that checks for the level's features, and for fast PEXT if the level uses it."""
+    """Returns a C function that tests for the level's features, and for fast PEXT if the level uses PEXT."""
     if not level.asked:
         return f"EXPORT int {RUNS_HERE}(void) {{ return 1; }}"
     terms = [f'__builtin_cpu_supports("{feature}")' for feature in level.asked]
@@ -168,7 +168,7 @@ def _kernel_symbol(export: Export) -> str:
 
 
 def _binding(export: Export) -> str:
-    """Returns the C function that calls a kernel by Numba's calling convention."""
+    """Returns the code of the C function that calls a kernel by Numba's calling convention."""
     taken, passed, declared = [], [], []
     for number, parameter in enumerate(export.parameters):
         argument = f"a{number}"
@@ -182,8 +182,8 @@ def _binding(export: Export) -> str:
             passed.append(argument)
             declared.append("void *")
             continue
-        # Numba's array: two nulls, because it does not own its memory; number of items, item size, address; extents;
-        # strides in bytes.
+        # Numba passes an array as two nulls (the array does not own its memory), the number of items, the item size,
+        # the address, the extents, and the strides in bytes.
         extents = [f"{argument}_{axis}" for axis in range(parameter.dimensions)]
         taken += [f"int64_t {extent}" for extent in extents]
         strides = [" * ".join([str(parameter.size), *extents[axis + 1 :]]) for axis in range(parameter.dimensions)]
@@ -202,7 +202,7 @@ EXPORT {result} {export.symbol}({", ".join(taken)}) {{
 
 
 def linker() -> list[str]:
-    """Returns the C compiler's command, from CC or `cc`. Raises BuildError if the compiler is missing."""
+    """Returns the words of the C compiler's command, from CC or `cc`. Raises BuildError if the compiler is missing."""
     command = shlex.split(os.environ.get("CC", "cc"))
     if not command or shutil.which(command[0]) is None:
         raise BuildError(f"needs a C compiler: '{' '.join(command)}' not found (set CC)")
@@ -210,9 +210,9 @@ def linker() -> list[str]:
 
 
 def link(code: bytes, source: str, folder: Path) -> Path:
-    """Links object code with C source into a shared library in `folder`; returns its path.
+    """Links object code with C source into a shared library in `folder`; returns the library's path.
 
-    Raises BuildError if the compiler is missing or fails, for example because the code needs more than the C library.
+    Raises BuildError if the compiler is missing or fails, for example because the code needs other libraries.
     """
     compiler = linker()
     kernels, stub, linked = folder / "kernels.o", folder / "bindings.c", folder / "linked"

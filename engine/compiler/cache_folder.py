@@ -1,6 +1,7 @@
 """Finds the user's cache folder for the kernels that Numba compiles, and removes old builds from it.
 
-Secateur marks the folders that it creates here and elsewhere, and deletes nothing in unmarked folders.
+Secateur puts a marker file into each folder that it creates for a build, a standing build included, and deletes nothing
+in folders without a marker.
 """
 
 from __future__ import annotations
@@ -22,20 +23,21 @@ from engine.files import read_bytes, user_path
 #: Environment variable that overrides the folder of compiled kernels.
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 
-#: Folders of other builds are kept for this long after their last use; at most this many are kept.
+#: Folders of other builds are kept for KEEP_SECONDS after their last use. Only the KEEP_FOLDERS most
+#: recent ones are kept, and any others that were used within the last hour.
 KEEP_SECONDS: Final = 14 * 24 * 3600
 KEEP_FOLDERS: Final = 6
 
-#: Patterns for the name of a build, from `engine.compiler.jit.build_hash`, and of a kernel file in its folder.
+#: Patterns for the name of a build's folder, from `engine.compiler.jit.build_hash`, and of a kernel file.
 _NAME: Final = re.compile("[0-9a-f]{20}")
 _KERNEL: Final = re.compile(r"[0-9a-f]{32}\.nbc")
 
-#: The file that marks a folder as made by Secateur, and its maximum size in bytes. It may list all files of the folder.
+#: The name and the maximum size in bytes of the marker, which may list the files that Secateur put into the folder.
 MARKER: Final = "made-by-secateur"
 _LONGEST_MARKER: Final = 1 << 26
 _MARKER_TEXT: Final = "Secateur keeps compiled kernels here, and deletes them when it has not used them for a while.\n"
 
-#: A kernel file begins with a checksum of the folder's name, the file's name, and the rest of the file.
+#: Size in bytes of the checksum at the start of a kernel file. It covers the names of folder and file, and the code.
 _CHECKSUM_BYTES: Final = 32
 #: Maximum size of a kernel file, in bytes.
 LARGEST_KERNEL: Final = 1 << 30
@@ -65,7 +67,7 @@ def _user_caches() -> Path:
 
 
 def _is_private(folder: Path, links: bool = False) -> bool:
-    """Returns whether only this user can write to `folder`. `links` allows a symbolic link that this user owns."""
+    """Returns whether only this user can write to `folder`. If `links`, `folder` may be this user's symbolic link."""
     if not hasattr(os, "getuid"):
         return True
     status = folder.lstat()
@@ -75,9 +77,9 @@ def _is_private(folder: Path, links: bool = False) -> bool:
 
 
 def open_cache(build: str) -> Path | None:
-    """Returns the cache folder of `build`, created if necessary; None if no folder is writable.
+    """Returns the cache folder of `build`, created if necessary; None if no folder is writable and private.
 
-    Raises ValueError if CACHE_VARIABLE names the folder of an unknown user.
+    Also removes old builds. Raises ValueError if CACHE_VARIABLE names the home folder of an unknown user.
     """
     for root in _cache_roots():
         folder = root / build
@@ -105,7 +107,7 @@ def open_cache(build: str) -> Path | None:
 
 
 def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
-    """Writes the marker with a list of `names`, unless the folder has one. Raises OSError, leaving no marker."""
+    """Writes a marker with `text` and a list of `names`, unless one exists. Leaves no marker if it raises OSError."""
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         try:
@@ -117,7 +119,7 @@ def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
 
 
 def listed(folder: Path, text: str) -> frozenset[str] | None:
-    """Returns the names listed in the folder's marker; None for a link, and if no marker begins with `text`."""
+    """Returns the names that the folder's marker lists; None if `folder` is a link or no marker begins with `text`."""
     marker = folder / MARKER
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
@@ -133,7 +135,7 @@ def listed(folder: Path, text: str) -> frozenset[str] | None:
 def strangers(folder: Path, names: frozenset[str]) -> list[Path]:
     """Returns the files of a marked folder that are not in `names` or are newer than the marker, sorted.
 
-    Ignores the marker, and the bytecode of listed modules.
+    Omits the marker, and the bytecode of modules in `names`.
     """
     paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     return sorted(path for path in paths if path != folder / MARKER and not _is_listed(path, folder, names))
@@ -149,7 +151,7 @@ def _is_listed(path: Path, folder: Path, names: frozenset[str]) -> bool:
 def remove_listed(folder: Path, text: str) -> None:
     """Deletes the unchanged files that the folder's marker lists, their bytecode, and folders that become empty.
 
-    Skips files that it cannot delete; raises OSError for other failures.
+    Does nothing if no marker begins with `text`. Skips files that it cannot delete; raises OSError for other failures.
     """
     names = listed(folder, text)
     if not names:
@@ -167,7 +169,7 @@ def remove_listed(folder: Path, text: str) -> None:
 
 
 def _sweep(root: Path, current: Path) -> None:
-    """Removes the kernels of builds that were not used recently; keeps all other files and folders."""
+    """Removes the builds in `root`, except `current`, that were not used recently; keeps all other files."""
     others = [
         (path.lstat().st_mtime, path)
         for path in root.iterdir()
@@ -175,7 +177,7 @@ def _sweep(root: Path, current: Path) -> None:
     ]
     for rank, (used, path) in enumerate(sorted(others, reverse=True), start=1):
         unused = time.time() - used
-        # Keep recent folders for an hour, because another version may be starting.
+        # Keep folders used within the last hour, because another version may be starting.
         if unused > KEEP_SECONDS or (rank > KEEP_FOLDERS and unused > 3600):
             with suppress(OSError):
                 _remove(path)
@@ -191,12 +193,12 @@ def _remove(folder: Path) -> None:
 
 
 def sealed(path: Path, body: bytes) -> bytes:
-    """Returns the contents of a kernel file: a checksum, then `body`."""
+    """Returns the contents of the kernel file at `path`: a checksum, then `body`."""
     return _checksum(path, body) + body
 
 
 def unsealed(path: Path, content: bytes) -> bytes | None:
-    """Inverts `sealed`; returns None if the file is damaged or Secateur did not write it at `path`."""
+    """Returns the `body` of the kernel file at `path`; None if `content` is damaged or was written for another path."""
     body = content[_CHECKSUM_BYTES:]
     return body if content == sealed(path, body) else None
 

@@ -1,4 +1,4 @@
-"""Tracks the kernel that Numba is compiling, the elapsed and the expected time; reports them on stderr.
+"""Tracks which kernel Numba is compiling, the elapsed and the expected time, and reports them on stderr.
 
 `engine.compiler.numba_hooks` calls `begin` and `end` for every compilation. Code with its own reports calls `silence`
 once and `current` from time to time. This module imports little, because the engine imports it before it answers `uci`.
@@ -13,8 +13,8 @@ from typing import Final
 
 from engine.progress import Line, say
 
-#: Kernels with a known compile time, by full name: a phrase for messages, and about how many seconds on two idle cores.
-#: WARMUP has the kernels of `search.warmup.PLAYING`.
+#: Maps a kernel's full name to a phrase for messages and the approximate compile time in seconds on two idle cores.
+#: WARMUP contains the kernels of `search.warmup.PLAYING`.
 WARMUP: Final = {
     "engine.board.make.complete_position": ("the board", 0.9),
     "search.kernels.aspiration.search_iteration": ("the search", 20.0),
@@ -34,7 +34,7 @@ COSTS: Final = {
     "eval.training.kernels.gradients.add_gradients": ("the network's gradients", 3.0),
 }
 
-#: About how many seconds it takes to build the library of all kernels for one level of processor.
+#: Approximate time in seconds to build the library of all kernels for one processor level.
 LIBRARY_SECONDS: Final = 75.0
 
 
@@ -55,7 +55,7 @@ _STATE: Final = _State()
 
 
 def current() -> str:
-    """Returns a report on the compilation in progress in any thread, with its times; "" if there is none."""
+    """Returns a message on the compilation in progress in any thread, with its times; "" if there is none."""
     kernel = _STATE.kernel
     if not kernel:
         return ""
@@ -66,29 +66,29 @@ def current() -> str:
 
 
 def silence() -> None:
-    """Turns off all messages on stderr."""
+    """Turns off all messages of this module on stderr."""
     _STATE.is_silent = True
 
 
 def advice() -> str:
-    """Returns advice to compile ahead of time instead of, for example, during a game."""
+    """Returns the end of a message: how often kernels are compiled, and how to compile them ahead of time."""
     kind, name = ("evaluation", f"--evaluation {_STATE.evaluation} ") if _STATE.evaluation else ("version", "")
     return f"once for each {kind}: run 'secateur {name}warmup' to compile everything needed for play ahead of time"
 
 
 def set_evaluation(name: str) -> None:
-    """Sets the name of the custom evaluation in use, as the command line takes it."""
+    """Sets the custom evaluation in use, in the form that `--evaluation` takes, for `advice`."""
     _STATE.evaluation = name
 
 
 def without_advice() -> None:
-    """Turns off `advice`, because this process follows it."""
+    """Turns off the advice in the messages, for a process that compiles kernels ahead of time."""
     _STATE.advises = False
 
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Reports progress while the block imports Numba, which takes several seconds on a busy machine."""
+    """Reports progress while the `with` block imports Numba, which takes several seconds on a busy machine."""
     if _STATE.is_silent:
         yield
         return
@@ -97,12 +97,12 @@ def loading() -> Iterator[None]:
 
 
 def set_place(number: int, total: int) -> None:
-    """Sets the next kernel's number and the total for messages; 0 and 0 if kernels are not counted."""
+    """Sets the number of the next kernel and the number of kernels for messages, which omit them if both are 0."""
     _STATE.place = (number, total)
 
 
 def begin(kernel: str) -> None:
-    """Records that Numba has begun to compile the kernel with this full name."""
+    """Records that Numba has begun to compile the kernel with this full name, and starts the progress line."""
     _STATE.began = time.monotonic()
     _STATE.kernel = kernel
     if not _STATE.is_silent:
@@ -114,7 +114,7 @@ def begin(kernel: str) -> None:
 
 
 def end(is_compiled: bool) -> None:
-    """Records that Numba has compiled the kernel or failed to."""
+    """Records that Numba has compiled the kernel (`is_compiled`) or could not, and ends the progress line."""
     if _STATE.ticker is not None:
         word = "compiled" if is_compiled else "could not compile"
         name, _ = COSTS.get(_STATE.kernel, (_STATE.kernel, None))
@@ -124,7 +124,7 @@ def end(is_compiled: bool) -> None:
 
 
 def span(elapsed: float, expected: float | None) -> str:
-    """Formats the elapsed and the expected time (None: unknown), such as `7 s, about 20 s expected`."""
+    """Formats the elapsed and, unless None, the expected seconds, such as `7 s, about 20 s expected`."""
     if expected is None:
         return f"{elapsed:.0f} s"
     guess = max(1, round(expected)) if expected < 10 else 5 * round(expected / 5)

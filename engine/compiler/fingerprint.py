@@ -17,8 +17,8 @@ import numpy as np
 def fingerprint(function: Any) -> str:
     """Returns a hexadecimal digest of a function, plain or compiled, and of everything that it refers to.
 
-    It does not depend on the function's own name, file or module, nor on comments and line numbers. Numbers, arrays,
-    functions and collections of them count by their contents, other objects by their `repr`, which is often an address.
+    The digest does not depend on the function's own name, file or module, nor on comments and line numbers. It covers
+    numbers, arrays, functions and collections by content, and other objects by `repr`, which is often an address.
     """
     digest = _Digest()
     digest.add(function)
@@ -81,7 +81,7 @@ class _Digest:
         self.add(code.co_consts)
 
     def _add_names(self, names: list[str], namespace: dict[str, Any]) -> None:
-        """Adds the values of `names` in a namespace; for a module, those of its attributes that are in `names`."""
+        """Adds the values of `names` in a namespace; for a module, adds its attributes that are in `names`."""
         for name in names:
             if name not in namespace:
                 continue
@@ -96,7 +96,7 @@ class _Digest:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """Yields the names of globals and attributes that a function's code uses, nested functions included."""
+    """Yields the names of the globals and attributes that a function and its nested functions use."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

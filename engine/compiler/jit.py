@@ -1,14 +1,16 @@
 """The only module that sets JIT options, chooses the source of kernels, and reads CPU features.
 
 Its decorators declare every compiled function. `kernel` declares an entry point that Python calls; `subkernel` and
-`inlined` declare functions that kernels call. `float_kernel` and `float_inlined` are the same for arithmetic on floats.
-`machine_op` declares a few machine instructions, and `hook` a call that only the tracing build makes.
+`inlined` declare functions that kernels call. `float_kernel` and `float_inlined` do the same for arithmetic on
+floats. `machine_op` declares an operation of a few machine instructions, and `hook` a function that only the tracing
+build calls.
 
-Compiled code does not test indices: an index must be within its array and not negative. With `SECATEUR_CHECKED=1`, it
-tests all of them and raises IndexError.
+Compiled code does not test indices: an index must be within its array and not negative. With `SECATEUR_CHECKED=1`,
+it tests every index and raises IndexError if an index is invalid.
 
-If there is a usable library of kernels compiled ahead of time (`engine.compiler.library`), `kernel` returns its entry
-point, the other decorators return a substitute, and Numba is not imported. Otherwise Numba compiles the kernels.
+If there is a usable library of kernels compiled ahead of time (`engine.compiler.library`), `kernel` returns the
+entry point in the library, the other decorators return a substitute, and Numba is not imported. Otherwise Numba
+compiles the kernels.
 
 The name of the cache folder is a hash of everything that could change the machine code: the kernels' sources, the
 versions of Python, Numba, llvmlite and NumPy, the CPU's name and features, and the build. There are three builds: the
@@ -70,7 +72,7 @@ BUILDING: Final = os.environ.get(KERNELS_VARIABLE) == BUILD
 #: True if kernels run as plain Python.
 INTERPRETED: Final = not AHEAD_OF_TIME and numba_hooks.is_interpreted()
 
-#: LLVM's name for the target processor, and whether it has each feature, by LLVM's names.
+#: LLVM's name for the target processor, and a dict from LLVM's names of CPU features to whether the processor has them.
 CPU_NAME: str
 CPU_FEATURES: dict[str, bool]
 #: True if PEXT indexes sliding attacks, False for magic multiplication. `SECATEUR_PEXT=0` forces the latter.
@@ -88,7 +90,7 @@ TRACING_VARIABLE: Final = "SECATEUR_TRACING"
 CHECKED_VARIABLE: Final = "SECATEUR_CHECKED"
 
 #: True if the search records its tree (see `search.kernels.tracing`). It is a compile-time constant, so the playing
-#: build contains no code for it.
+#: build contains no code for tracing.
 TRACING: Final[bool] = os.environ.get(TRACING_VARIABLE) == "1"
 
 #: True if an index outside its array raises IndexError.
@@ -96,7 +98,7 @@ CHECKED: Final[bool] = os.environ.get(CHECKED_VARIABLE) == "1"
 
 
 def _vector_bits() -> int:
-    """Returns the width in bits of the widest vector instructions that this CPU has and the environment allows."""
+    """Returns the largest vector width in bits that the target CPU has and the environment allows: 512, 256 or 0."""
     wanted = os.environ.get(VECTORS_VARIABLE)
     limit = int(wanted) if wanted in ("0", "256") else 512
     present = {512: CPU_FEATURES.get("avx512bw", False), 256: CPU_FEATURES.get("avx2", False), 0: True}
@@ -108,12 +110,12 @@ def _vector_bits() -> int:
 VECTOR_BITS: Final = _vector_bits()
 
 
-#: The fingerprint that `keep_apart` has set; it is part of the name of the cache folder.
+#: The fingerprint that `keep_apart` has set, which the name of the cache folder depends on.
 _companion = ""
 
 
 def build_hash() -> str:
-    """Returns a 20-digit hexadecimal hash of the sources, versions, CPU and build."""
+    """Returns the cache folder's name: a hash in 20 hexadecimal digits of everything that can change machine code."""
     digest = hashlib.sha256()
     features = ",".join(sorted(name for name, present in CPU_FEATURES.items() if present))
     for part in (
@@ -143,7 +145,7 @@ CACHE_FOLDER: Path | None = None if AHEAD_OF_TIME or INTERPRETED or BUILDING els
 def keep_apart(fingerprint: str) -> None:
     """Gives the kernels declared from now on their own cache folder, whose name also depends on `fingerprint`.
 
-    The fingerprint must cover everything outside the project's sources that can change their machine code.
+    The fingerprint must cover everything outside the project's sources that can change these kernels' machine code.
     """
     global CACHE_FOLDER, _companion
     _companion = fingerprint
@@ -152,7 +154,7 @@ def keep_apart(fingerprint: str) -> None:
 
 
 def cache_problem() -> str | None:
-    """Returns one line on why kernels are not cached, or not in the chosen folder; None if there is no problem."""
+    """Returns a line that says why kernels are not cached in the chosen folder; None if there is no problem."""
     if AHEAD_OF_TIME:
         return None
     if INTERPRETED:
@@ -161,7 +163,7 @@ def cache_problem() -> str | None:
         return f"no writable cache folder: kernels are compiled at every start (set {CACHE_VARIABLE})"
     named = os.environ.get(CACHE_VARIABLE)
     if named and not CACHE_FOLDER.is_relative_to(Path(named).expanduser().absolute()):
-        reason = "it is not writable, or other users can write to it"
+        reason = "the folder is not writable, or other users can write to it"
         return f"{CACHE_VARIABLE}={named} is not used ({reason}): kernels are cached in {CACHE_FOLDER}"
     if save_errors:
         return f"cannot cache kernels in {CACHE_FOLDER}: {save_errors[0]}"
@@ -169,7 +171,7 @@ def cache_problem() -> str | None:
 
 
 def remarks() -> list[str]:
-    """Returns remarks about the source of the kernels, one line each; empty if there are no problems."""
+    """Returns a list of one-line remarks on problems with libraries of kernels and with the cache."""
     said = list(_REMARKS)
     if said and not AHEAD_OF_TIME:
         said.append("Numba compiles the kernels here")
@@ -196,7 +198,7 @@ class DeclaredKernel:
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.name = library.kernel_name(function)
-        # Python calls it through the library, so the code needs no wrappers, which would refer to Python's functions.
+        # Python calls the kernel through the library, so the code needs no wrappers, which refer to Python's functions.
         self.dispatcher = numba_hooks.linked(function, _OPTIONS | options)
         self.types: tuple[Any, ...] | None = None
 
@@ -224,27 +226,27 @@ def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compiles an entry point that Python calls. It is cached and runs without the GIL."""
+    """Declares an entry point, which Python calls. Its machine code is cached, and runs without the GIL."""
     return _entry_point(function, {})
 
 
 def float_kernel(function: Callable[..., Any]) -> Any:
-    """Does the same as `kernel`, but the compiler may reorder float sums, so that they use whole vectors."""
+    """Declares an entry point as `kernel` does, but lets the compiler reorder float sums, so that they use vectors."""
     return _entry_point(function, _REORDER)
 
 
 def subkernel(function: Callable[..., Any]) -> Any:
-    """Compiles a function that only kernels call."""
+    """Declares a function that only kernels call."""
     return _inner(function, {})
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compiles a small function that LLVM must inline into its callers."""
+    """Declares a small function that LLVM must inline into its callers, except in the checked build."""
     return _inner(function, _INLINE)
 
 
 def float_inlined(function: Callable[..., Any]) -> Any:
-    """Does the same as `inlined` for `float_kernel`s, whose permission to reorder does not extend to callees."""
+    """Declares a function as `inlined` does and permits reordering float sums, which a caller's permission does not."""
     return _inner(function, _INLINE | _REORDER)
 
 
@@ -263,7 +265,7 @@ def hook(function: Callable[..., Any]) -> Any:
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Declares a Numba intrinsic and its plain-Python `twin`, which interpreted mode runs instead."""
+    """Returns a decorator that declares a Numba intrinsic. If Numba does not compile, it returns the Python `twin`."""
 
     def declare(codegen: Callable[..., Any]) -> Any:
         return twin if INTERPRETED or AHEAD_OF_TIME else intrinsic(codegen)

@@ -1,8 +1,9 @@
-"""The files of compiled kernels, in a folder named after everything that could change the machine code.
+"""A cache of compiled kernels, in a folder whose name is a hash of everything that could change the machine code.
 
 Numba's own cache checks only the source file of the cached function, so it runs stale machine code after an edit to a
-callee in another file. It also does not verify what it reads: a flipped bit crashes every start. Here, each file has a
-checksum of its contents and its purpose. An unusable file is compiled again and replaced.
+callee in another file. It also does not verify what it reads: a flipped bit crashes every start. Here, a file begins
+with a checksum of its folder's name, its own name and the machine code. If a file is unusable, its kernel is compiled
+again and the file is replaced.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ save_errors: list[str] = []
 
 @functools.cache
 def _folder_stamp(folder: Path) -> str:
-    """Returns a hash of the sources in `folder`; empty if the cache folder's name already covers them."""
+    """Returns a hash of the sources in `folder`; "" if the name of the cache folder already covers these sources."""
     if any(folder == PROJECT_ROOT / name for name in KERNEL_FOLDERS):
         return ""
     digest = hashlib.sha256()
@@ -35,7 +36,7 @@ def _folder_stamp(folder: Path) -> str:
 
 
 class KernelCache:
-    """The cached machine code of one kernel. A damaged file or a full disk costs a compilation but never a crash."""
+    """The cached machine code of one kernel. If its file cannot be used or written, Numba compiles again."""
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
         #: Numba shows the folder in its statistics.
@@ -50,16 +51,16 @@ class KernelCache:
         return Path(self.cache_path, f"{digest.hexdigest()}.nbc")
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Returns the cached machine code for a signature; None if it is missing or unusable."""
+        """Returns Numba's cached result of compiling for a signature; None if the file is missing or unusable."""
         try:
             path = self._file(signature)
             body = unsealed(path, read_bytes(path, LARGEST_KERNEL))
             return None if body is None else numba_hooks.from_bytes(body, target_context)
-        except Exception:  # such as an unreadable file, or a folder in its place
+        except Exception:  # such as an unreadable file, or a folder at this path
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Saves machine code for the next start; appends an error to `save_errors`."""
+        """Saves the result of a compilation for the next start; if that fails, appends the error to `save_errors`."""
         try:
             path = self._file(signature)
             if path.is_symlink():

@@ -3,8 +3,8 @@
 `make clean` runs it with `--remove PATH`, which deletes the executable.
 
 Normally the executable starts the engine in the project's folder. OpenBench's client, however, unpacks the project into
-a temporary folder, runs `make EXE=name`, moves that one file away and deletes the rest. For this client, `--standing`
-first copies the sources and the environment to permanent folders, which are named by hash.
+a temporary folder, runs `make EXE=name`, moves the executable away and deletes the rest. For this client, `--standing`
+first copies the sources and the environment to permanent folders, whose names contain a hash.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
 
 #: Environment variable that overrides the folder of standing builds, which are the permanent copies.
 STANDING_VARIABLE = "SECATEUR_STANDING_DIR"
-#: How long standing builds are kept after their last use by a build.
+#: Seconds for which a standing build is kept after the last `make` that used it.
 KEEP_SECONDS = 90 * 24 * 3600
-#: The parts of the project that a running engine needs.
+#: Files and folders of the project that a running engine needs.
 _PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
 #: Pattern for the names of standing copies, including unfinished ones from a killed build.
 _COPY = re.compile("(source|environment)-[0-9a-f]{20}(-[a-z0-9_]{8})?")
@@ -40,7 +40,7 @@ _KIND = "Secateur launcher"
 
 
 def launcher_text(python: str, entry_point: Path = ENTRY_POINT) -> str:
-    """Returns a script that replaces itself with the engine, so that killing its process kills the engine.
+    """Returns a script that starts `entry_point` with `python` by `exec`, so that killing its process kills the engine.
 
     The script's name stays in the command line, as an option that Python ignores. Process lists show this name, and
     OpenBench's client uses it to find the engines that it must stop.
@@ -53,15 +53,15 @@ def is_launcher(head: bytes) -> bool:
     text = os.fsdecode(head)
     try:
         words = shlex.split(text.partition("\n")[2])
-    except ValueError:  # no closing quotation
+    except ValueError:  # a quotation mark is not closed
         return False
     return len(words) == 6 and text == launcher_text(words[1], Path(words[4]))
 
 
 def write_launcher(path: Path, standing: bool = False) -> None:
-    """Writes an executable script that starts Secateur. If `standing`, it works without the project's folder.
+    """Writes an executable script to `path` that starts Secateur, from a copy of the project if `standing`.
 
-    Raises OSError, for example if `path` is a different file.
+    Raises OSError, for example if `path` is not a launcher, and ValueError if STANDING_VARIABLE is not a valid path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
@@ -71,7 +71,7 @@ def write_launcher(path: Path, standing: bool = False) -> None:
 
 
 def remove_launcher(path: Path) -> None:
-    """Deletes the launcher at `path` if it exists. Raises OSError for a symbolic link or another file."""
+    """Deletes the launcher at `path` if it exists. Raises OSError if `path` is not a launcher or is a symbolic link."""
     if path.is_symlink():
         raise FileExistsError(errno.EEXIST, "is a symbolic link; it is left unchanged", str(path))
     if not path.exists():
@@ -84,7 +84,7 @@ def remove_launcher(path: Path) -> None:
 
 
 def make_standing(root: Path) -> tuple[str, Path]:
-    """Copies the project and its environment below `root`; returns the copies' interpreter and entry point."""
+    """Copies the project and its environment into `root`; returns the paths of the interpreter and entry point."""
     _sweep(root)
     sources = _copy_once(root / f"source-{_source_hash()}", PROJECT_ROOT, _source_files())
     prefix = Path(sys.prefix)
@@ -96,7 +96,7 @@ def make_standing(root: Path) -> tuple[str, Path]:
 
 
 def _sweep(root: Path) -> None:
-    """Removes copies that no build has used for KEEP_SECONDS; keeps a user's own files."""
+    """Removes the copies in `root` that no build has used for KEEP_SECONDS; keeps a user's own files."""
     if not root.is_dir():
         return
     for copy in root.iterdir():
@@ -106,9 +106,9 @@ def _sweep(root: Path) -> None:
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
-    """Copies `files` of `origin` to `target`, unless it exists; with `links`, copies symbolic links as links."""
+    """Copies `files` of `origin` to `target`, unless it exists; returns `target`. `links` keeps symbolic links."""
     if target.is_dir():
-        os.utime(target)  # marks it as used
+        os.utime(target)  # marks the copy as used
         return target
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Write the marker with all names first: if this build is killed, a later build can remove the copied files.
@@ -122,7 +122,7 @@ def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = Fals
         os.utime(fresh)
         fresh.rename(target)
     except OSError:
-        if not target.is_dir():  # otherwise another build has made it
+        if not target.is_dir():  # otherwise another build has made the copy
             raise
     finally:
         shutil.rmtree(fresh, ignore_errors=True)

@@ -1,7 +1,7 @@
 """The processor levels that kernels are compiled for ahead of time.
 
 For x86-64 they are the microarchitecture levels of the psABI. There are two variants of level 3, because AMD processors
-before Zen 3 run PEXT in microcode, slower than a magic multiplication.
+before Zen 3 run PEXT in microcode, which is slower than a magic multiplication.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _V2: Final = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 _V3: Final = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _V4: Final = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 
-#: Features that GCC and Clang test by the same name. A processor that has a level's also has the level's others.
+#: Features that GCC and Clang can test under LLVM's names. If a processor has all of a level's features in this set, it
+#: also has the level's other features.
 _ASKED: Final = frozenset(
     ("popcnt", "sse4.2", "avx2", "bmi", "bmi2", "fma", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 )
@@ -28,7 +29,7 @@ _ASKED: Final = frozenset(
 
 @dataclass(frozen=True)
 class Level:
-    """A processor level: LLVM's names for the CPU and its features, and whether PEXT indexes sliding attacks."""
+    """A processor level: its name, LLVM's names for CPU and features, and whether PEXT indexes sliding attacks."""
 
     name: str
     cpu: str
@@ -42,7 +43,7 @@ class Level:
 
     @property
     def signed_features(self) -> str:
-        """The features in the form that LLVM and Numba take."""
+        """The features in the form that LLVM and Numba take, such as `+bmi,+bmi2`."""
         return ",".join(f"+{feature}" for feature in self.features)
 
     @property
@@ -52,7 +53,7 @@ class Level:
 
 
 def levels_of(machine: str) -> tuple[Level, ...]:
-    """Returns the levels of a machine, named as in `platform.machine`, best first."""
+    """Returns the levels of `machine`, a name from `platform.machine`, best first."""
     if machine not in X86_64:
         return (Level(machine.lower(), "generic"),)
     return (

@@ -9,7 +9,7 @@
     checksum      at the end of the file, after the linker's output: SHA-256 of everything before it, 32 bytes
 
 When `engine.compiler.jit` is imported, it loads the best library that is undamaged, built from exactly these sources,
-and usable on this processor. Its kernels take the same arguments and give the same results as kernels that Numba
+and usable on this processor. Its kernels take the same arguments and return the same results as kernels that Numba
 compiles here. Python then cannot call functions that only kernels call. Without such a library, Numba compiles.
 
 `SECATEUR_KERNELS` overrides the choice: `jit` for Numba, or the name of a level.
@@ -44,7 +44,7 @@ BUILD: Final = "build"
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
 DEFAULT_FOLDER: Final = PROJECT_ROOT / "engine" / "kernels"
 
-#: Environment variables that select builds for which there are no libraries, with values that do not select them.
+#: Environment variables that select builds without libraries, each with a value that does not select the build.
 OTHER_BUILDS: Final = {
     "NUMBA_DISABLE_JIT": "0",
     "SECATEUR_CHECKED": "0",
@@ -78,7 +78,7 @@ class KernelsMissingError(ImportError):
 
 
 class Parameter(NamedTuple):
-    """A parameter of a kernel: a record, array or int. `size` is that of the record or of an array item, in bytes."""
+    """A kernel's parameter: its kind ("record", "array" or "int") and the bytes of the record or of an array item."""
 
     kind: str
     size: int = 0
@@ -95,7 +95,7 @@ class Export(NamedTuple):
 
 @dataclass(frozen=True)
 class Description:
-    """A library's description: its level, machine, hash of its sources, compiler, and entry points by name."""
+    """A library's description: level, machine, hash of the sources, compiler, and a dict of entry points by name."""
 
     level: str
     machine: str
@@ -109,7 +109,7 @@ class Description:
 
     @staticmethod
     def decode(text: str) -> Description:
-        """Inverts `encode`. Raises ValueError for a different format."""
+        """Returns the description that `encode` wrote as `text`. Raises ValueError for any other format."""
         found = json.loads(text)
         if found.pop("format") != FORMAT:
             raise ValueError("has a description of an unknown format")
@@ -119,7 +119,7 @@ class Description:
 
 
 def read_description(path: Path) -> Description:
-    """Reads a library's description without loading the library. Raises LibraryError if the file is damaged."""
+    """Returns a library's description without loading the library. Raises LibraryError if the file is unusable."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -135,13 +135,15 @@ def read_description(path: Path) -> Description:
 
 
 def fitting_description(path: Path, level: Level, sources: str | None) -> Description:
-    """Reads the description of a library for `level` and this machine, built from sources of that hash (None: any).
+    """Returns a library's description. Raises LibraryError if the file is unusable or does not fit.
 
-    Raises LibraryError if the library does not fit.
+    The library must be for `level` and this machine, and built from sources with the hash `sources` (None: any).
     """
     found = read_description(path)
     if (found.level, found.machine) != (level.name, platform.machine()):
-        raise LibraryError(f"{path}: built for {found.level} on {found.machine}")
+        raise LibraryError(
+            f"{path}: built for {found.level} on {found.machine}, not for {level.name} on {platform.machine()}"
+        )
     if sources is not None and found.sources != sources:
         raise LibraryError(f"{path}: built from different sources")
     return found
@@ -175,7 +177,7 @@ class BuiltKernel:
         function.restype = ctypes.c_int64 if export.has_result else None
 
     def __call__(self, *arguments: Any) -> Any:
-        """Calls the kernel. Arguments must have the right types: a wrong one may crash the process."""
+        """Calls the kernel and returns its result. An argument of the wrong type may crash the process."""
         values: list[int] = []
         for argument, parameter in zip(arguments, self._parameters, strict=True):
             values += _PACKERS[parameter.kind](argument)
@@ -183,10 +185,10 @@ class BuiltKernel:
 
 
 class Library:
-    """A loaded library."""
+    """A loaded library of kernels."""
 
     def __init__(self, path: Path, level: Level, sources: str | None) -> None:
-        """Checks the library as `fitting_description` does, and loads it. Raises LibraryError."""
+        """Checks the library as `fitting_description` does, and loads it. Raises LibraryError if either fails."""
         self.path = path
         self.level = level
         self.description = fitting_description(path, level, sources)
@@ -205,7 +207,7 @@ class Library:
         return bool(self._runs_here())
 
     def kernel(self, function: Callable[..., Any]) -> Any:
-        """Returns the entry point that `function` declares, or a substitute that raises if the library lacks it."""
+        """Returns the entry point that `function` declares, or a substitute from `not_built` if there is none."""
         found = self._kernels.get(kernel_name(function))
         return not_built(function) if found is None else functools.update_wrapper(found, function)
 
@@ -216,12 +218,12 @@ def kernel_name(function: Callable[..., Any]) -> str:
 
 
 def not_built(function: Callable[..., Any]) -> Any:
-    """Returns a substitute for a function that is not in the library; calling it raises RuntimeError."""
+    """Returns a substitute for a function that is not in the library; a call of the substitute raises RuntimeError."""
 
     @functools.wraps(function)
     def substitute(*arguments: Any, **named: Any) -> Any:
         raise RuntimeError(
-            f"the library of kernels has no entry point {kernel_name(function)}: to call it from Python, "
+            f"the library of kernels has no entry point {kernel_name(function)}: to call this function from Python, "
             f"set {KERNELS_VARIABLE}={JIT} and install Numba ({REMEDY})"
         )
 
@@ -229,7 +231,7 @@ def not_built(function: Callable[..., Any]) -> Any:
 
 
 def folder() -> Path:
-    """Returns the folder of libraries. Raises ValueError if FOLDER_VARIABLE names the folder of an unknown user."""
+    """Returns the folder of libraries. Raises ValueError if FOLDER_VARIABLE names an unknown home folder."""
     named = os.environ.get(FOLDER_VARIABLE)
     return user_path(named).absolute() if named else DEFAULT_FOLDER
 
@@ -252,12 +254,12 @@ def library_path(level: Level, within: Path) -> Path:
 
 
 def is_any_built() -> bool:
-    """Returns whether the folder contains a library for any level, usable or not."""
+    """Returns whether the folder of libraries contains a library for any level, usable or not."""
     return any(library_path(level, folder()).exists() for level in LEVELS)
 
 
 def _is_allowed(level: Level, wanted: str) -> bool:
-    """Returns whether the environment allows this level and the instructions that its kernels use."""
+    """Returns whether `wanted` is this level's name or empty, and the environment allows the level's instructions."""
     if (wanted and level.name != wanted) or (level.pext and os.environ.get(PEXT_VARIABLE) == "0"):
         return False
     widest = os.environ.get(VECTORS_VARIABLE)
@@ -265,18 +267,19 @@ def _is_allowed(level: Level, wanted: str) -> bool:
 
 
 def compile_here() -> None:
-    """Makes this process and its children compile their kernels. Raises RuntimeError if a library is already loaded."""
+    """Makes Numba compile the kernels of this process and its children. Raises RuntimeError if a library is in use."""
     jit = sys.modules.get("engine.compiler.jit")
     if jit is not None and jit.AHEAD_OF_TIME:
         raise RuntimeError(
-            "this process already uses kernels compiled ahead of time, with the built-in evaluation: choose your own, "
-            f"or import secateur.eval.api, before you create the first Engine, or set {KERNELS_VARIABLE}={JIT}"
+            "this process already uses kernels compiled ahead of time, with the built-in evaluation: choose "
+            "your own evaluation or import secateur.eval.api before you create the first Engine, or set "
+            f"{KERNELS_VARIABLE}={JIT}"
         )
     os.environ[KERNELS_VARIABLE] = JIT
 
 
 def choose() -> tuple[Library | None, tuple[str, ...]]:
-    """Returns the library for this process (None: Numba compiles), and remarks about unusable or missing libraries."""
+    """Returns the library for this process (None: Numba compiles) and remarks on unusable or missing libraries."""
     wanted = os.environ.get(KERNELS_VARIABLE, "")
     if wanted in (JIT, BUILD) or any(os.environ.get(name, "0") not in ("", "0") for name in OTHER_BUILDS):
         return None, ()

@@ -28,7 +28,7 @@ from engine.compiler import compiling
 # --- configuration ---------------------------------------------------------------------------------------------------
 
 #: Undocumented options of `njit`. `_nrt`: kernels create no arrays, so they need not count references to their
-#: arguments. The counts are atomic and would take 4 % of a search's time.
+#: arguments. Reference counts are atomic and would take 4 % of a search's time.
 _PRIVATE_OPTIONS: Final = {"_nrt": False}
 
 #: The option for a function that LLVM must inline into its callers.
@@ -44,9 +44,10 @@ def is_interpreted() -> bool:
 
 
 def processor() -> tuple[str, dict[str, bool]]:
-    """Returns LLVM's name for the processor that Numba compiles for, and whether it has each feature, by LLVM's names.
+    """Returns LLVM's name of the target processor, and a dict from LLVM's feature names to whether it has the feature.
 
-    Relies on `config.CPU_NAME` and `config.CPU_FEATURES`, from environment variables; None means this machine's.
+    Relies on `config.CPU_NAME` and `config.CPU_FEATURES`, which come from environment variables. If the name or the
+    features are None, Numba uses those of this machine's processor.
     """
     name, features = config.CPU_NAME, config.CPU_FEATURES  # type: ignore[attr-defined]
     if features is None:
@@ -67,7 +68,7 @@ class _Code:
         self._count = 0
 
     def make_indices_unsigned(self) -> bool:
-        """Makes the indices unsigned; returns whether the code changed."""
+        """Makes the indices in the function unsigned; returns whether the code changed."""
         for block in self._blocks.values():
             statements: list[Any] = []
             # Unsigned versions of tuples, by the tuples' names.
@@ -79,7 +80,7 @@ class _Code:
                 elif isinstance(value, ir.Expr) and value.op == "getitem":
                     self._change_getitem(statement, tuples, statements)
                 elif isinstance(value, ir.Expr) and value.op == "build_tuple":
-                    # Add the unsigned tuple here: at its use, the tuple's parts may have been deleted.
+                    # Add the unsigned tuple here: where the tuple is used, its parts may have been deleted.
                     self._add_twin(statement, tuples, statements)
                 statements.append(statement)
             block.body = statements
@@ -111,7 +112,7 @@ class _Code:
             tuples[statement.target.name] = self._assign(ir.Expr.build_tuple(parts, statement.loc), found, statements)
 
     def _unsigned(self, index: Any, tuples: dict[str, Any], statements: list[Any]) -> Any:
-        """Returns the variable with the unsigned version of an index; None if the index needs none."""
+        """Returns the unsigned version of a variable; None if it is not signed. May append to `statements`."""
         if index.name in tuples:
             return tuples[index.name]
         if not _is_signed(self._types[index.name]):
@@ -119,7 +120,7 @@ class _Code:
         return self._assign(ir.Expr.cast(index, index.loc), types.uint64, statements)
 
     def _assign(self, value: Any, found: Any, statements: list[Any]) -> Any:
-        """Returns a new variable of type `found`; appends to `statements` its assignment of `value`."""
+        """Returns a new variable of type `found`, and appends a statement that assigns `value` to the variable."""
         scope = self._blocks[min(self._blocks)].scope
         variable = ir.Var(scope, f"$unsigned.{self._count}", value.loc)
         self._count += 1
@@ -129,7 +130,7 @@ class _Code:
 
 
 def _is_signed(kind: Any) -> bool:
-    """Returns whether this Numba type has negative values; False for a literal, whose sign the compiler knows."""
+    """Returns whether a Numba type is a signed integer; False for a literal, whose sign the compiler knows."""
     if not isinstance(kind, types.Integer) or isinstance(kind, types.Literal):
         return False
     return bool(kind.signed)  # type: ignore[attr-defined]
@@ -158,12 +159,12 @@ class UnsignedIndices(FunctionPass):
 class KernelCompiler(CompilerBase):
     """A compiler that makes the indices of functions unsigned.
 
-    Relies on `njit(pipeline_class=...)`, and on the name of the pass that precedes ours: it creates operations with
-    constant indices, which our pass leaves unchanged.
+    Relies on `njit(pipeline_class=...)`, and on the name of the pass that precedes ours: that pass creates operations
+    with constant indices, which our pass leaves unchanged.
     """
 
     def define_pipelines(self) -> list[Any]:
-        """Returns Numba's pipeline with our pass added."""
+        """Returns a list of one pipeline: Numba's, with our pass added."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(UnsignedIndices, NopythonRewrites)
         passes.finalize()
@@ -174,7 +175,7 @@ class KernelCompiler(CompilerBase):
 
 
 class _LinkedLibrary(codegen.JITCodeLibrary):
-    """The code of a function that is only linked into its callers. Separate machine code would double the time."""
+    """The code of a function that is only linked into its callers. Separate machine code would double compile time."""
 
     def _optimize_final_module(self) -> None:
         """Does nothing, because the entry point contains this code and is optimized."""
@@ -201,12 +202,12 @@ class _LinkedLibrary(codegen.JITCodeLibrary):
 class LinkedCompiler(KernelCompiler):
     """A KernelCompiler that generates no machine code.
 
-    Relies on the compiler's state, which may name the library for the code, and on the methods that _LinkedLibrary
-    overrides.
+    Relies on the compiler's state, where `library` may be set before the code is generated, and on the methods that
+    _LinkedLibrary overrides.
     """
 
     def define_pipelines(self) -> list[Any]:
-        """Sets our library; returns the pipeline of KernelCompiler."""
+        """Sets the library for the code to a _LinkedLibrary; returns the pipelines of KernelCompiler."""
         self.state.library = _LinkedLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         self.state.library.enable_object_caching()
         return super().define_pipelines()
@@ -215,7 +216,7 @@ class LinkedCompiler(KernelCompiler):
 def _dispatcher(function: Callable[..., Any], pipeline: Any, options: dict[str, Any]) -> Any:
     """Applies `njit` to a function so that calls with literal arguments share the code for the literals' type.
 
-    Otherwise `f(position, 2)` is compiled separately, and a cached kernel may lack symbols of a recursive function.
+    Otherwise Numba compiles `f(position, 2)` separately, and a cached kernel may lack symbols of a recursive function.
 
     Relies on `get_call_template`, which the compiler calls to get the signature of a call.
     """
@@ -233,7 +234,7 @@ def _dispatcher(function: Callable[..., Any], pipeline: Any, options: dict[str, 
 
 
 def entry_point(function: Callable[..., Any], options: dict[str, Any], cache: Any) -> Any:
-    """Compiles a function that Python calls, with `options` of `njit`; `cache` loads and saves it (None: no cache).
+    """Returns a dispatcher that Python calls, with `options` of `njit`. `cache` keeps machine code (None: no cache).
 
     Relies on dispatchers that use only three members of a cache: `load_overload(signature, target_context)`, which
     returns None to have the function compiled, `save_overload(signature, result)` and `cache_path`.
@@ -245,12 +246,12 @@ def entry_point(function: Callable[..., Any], options: dict[str, Any], cache: An
 
 
 def linked(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Compiles a function that only kernels call: its code is linked into them."""
+    """Returns a dispatcher for a function that only kernels call, whose code is linked into these kernels."""
     return _dispatcher(function, LinkedCompiler, _NO_WRAPPERS | options)
 
 
 class Linked:
-    """A function from `linked` that Python can call, too. The first call, as in tests, compiles it as an entry point.
+    """A function from `linked` that Python can call, too, as tests do. Python's first call compiles an entry point.
 
     Relies on `_numba_type_`, from which Numba gets the type of an object that a function uses.
     """
@@ -274,9 +275,9 @@ class Linked:
 
 
 def handing_on(function: Callable[..., Any]) -> Any:
-    """Returns an intrinsic with the parameters of `function` that returns its last argument, without any instruction.
+    """Returns an intrinsic with the parameters of `function` that returns its last argument and generates no code.
 
-    Relies on `__signature__`, by which Numba binds the arguments: it would pack starred arguments into a tuple.
+    Relies on `__signature__`, by which Numba binds arguments; otherwise it would pack starred ones into a tuple.
     """
 
     def generate(typing_context: Any, *arguments: Any) -> Any:
@@ -292,7 +293,7 @@ def handing_on(function: Callable[..., Any]) -> Any:
 
 
 def element_pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any, count: int = 1) -> Any:
-    """Generates the address of `array[index]`, where `array` has one dimension and the Numba type `kind`.
+    """Generates and returns the address of `array[index]`; `array` has one dimension and the Numba type `kind`.
 
     With bounds checks, all of `array[index : index + count]` must be in the array; a count of 0 turns the check off.
 
@@ -306,7 +307,7 @@ def element_pointer(context: Any, builder: Any, kind: Any, array: Any, index: An
 
 
 def for_range(builder: Any, count: Any) -> Any:
-    """Generates a loop; returns a context manager that provides its `index`. Relies on `cgutils.for_range`."""
+    """Generates a loop; returns a context manager that provides the loop's `index`. Relies on `cgutils.for_range`."""
     return cgutils.for_range(builder, count)
 
 
@@ -314,7 +315,7 @@ def for_range(builder: Any, count: Any) -> Any:
 
 
 def to_bytes(result: Any) -> bytes:
-    """Serializes a compilation's result. Raises ValueError for code that refers to addresses in this process.
+    """Serializes a CompileResult. Raises ValueError if its code refers to addresses in this process.
 
     Relies on `CompileResult._reduce`, as Numba's own cache does.
     """
@@ -324,13 +325,13 @@ def to_bytes(result: Any) -> bytes:
 
 
 def from_bytes(data: bytes, target_context: Any) -> Any:
-    """Inverts `to_bytes`. Relies on `CompileResult._rebuild`, and on `refresh` to prepare the context."""
+    """Returns the CompileResult from `to_bytes`. Relies on its `_rebuild`, and on `refresh` to prepare the context."""
     target_context.refresh()
     return CompileResult._rebuild(target_context, *pickle.loads(data))
 
 
 def compiled(dispatcher: Any, argument_types: tuple[Any, ...]) -> tuple[Any, str, Any]:
-    """Compiles a `linked` function; returns its signature, its LLVM name, and the LLVM module with all its callees.
+    """Compiles a `linked` function; returns its signature, its name in LLVM, and an LLVM module with all its callees.
 
     Raises ValueError if the code refers to addresses in this process. Relies on the fields of the compiler's results,
     and on the calling convention that `engine.compiler.builder` describes.
@@ -348,10 +349,10 @@ def compiled(dispatcher: Any, argument_types: tuple[Any, ...]) -> tuple[Any, str
 
 
 class _Reporter(event.Listener):
-    """A listener that tells `engine.compiler.compiling` when Numba starts and ends compiling a kernel and its callees.
+    """A listener that tells `engine.compiler.compiling` when Numba starts and stops compiling a kernel.
 
     Relies on the event "numba:compile", with the dispatcher and the argument types. Numba and LLVM let other threads
-    run meanwhile, so a thread can report progress.
+    run during a compilation, so a thread can report progress.
     """
 
     def __init__(self) -> None:
@@ -359,7 +360,7 @@ class _Reporter(event.Listener):
         self._depth = 0
 
     def on_start(self, event: Any) -> None:
-        """Reports the start, unless the function is compiled as part of a kernel."""
+        """Reports the start of a compilation, unless the function is compiled as part of a kernel."""
         if _is_ours(event.data["dispatcher"]):
             if self._depth == 0:
                 function = event.data["dispatcher"].py_func
@@ -367,7 +368,7 @@ class _Reporter(event.Listener):
             self._depth += 1
 
     def on_end(self, event: Any) -> None:
-        """Reports the end and the success, unless the function is compiled as part of a kernel."""
+        """Reports the end of a compilation and whether it succeeded, unless the function is part of a kernel."""
         if _is_ours(event.data["dispatcher"]):
             self._depth -= 1
             if self._depth == 0:

@@ -1,4 +1,4 @@
-"""Lists and hashes the source files that machine code depends on."""
+"""Lists and hashes the source files that the kernels' machine code depends on."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final
 
 PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent.parent
 
-#: Folders of kernels. All Python files in them count, but not those in subfolders.
+#: Folders of kernels. Machine code may depend on every Python file directly in them, but not on those in subfolders.
 KERNEL_FOLDERS: Final = ("engine/board", "engine/compiler", "eval", "eval/kernels", "eval/terms", "search/kernels")
 
-#: Other files whose values kernels use.
+#: Other files with constants that kernels use.
 KERNEL_FILES: Final = ("engine/memory.py", "eval/network/layout.py", "search/limits.py", "search/tunables.py")
 
 
@@ -33,9 +33,9 @@ def source_hash() -> str | None:
 
 
 def add_sources(digest: hashlib._Hash, paths: list[Path]) -> None:
-    """Adds the names and texts of project source files to `digest`, which is mutated.
+    """Adds the names and texts of the project source files `paths` to `digest`, which is mutated.
 
-    The digest is the same in the checkout and in an installation, where module names have a prefix.
+    Removes the prefix `secateur.` of an installation, so that the digest is the same as in the checkout.
     """
     for path in paths:
         text = path.read_bytes().replace(b"secateur.", b"")

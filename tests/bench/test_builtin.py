@@ -231,7 +231,8 @@ def test_what_somebody_writes_to_the_file_meanwhile_stays(
     assert pgn.read_bytes().endswith(b"\n; my notes\n")
     beside = tmp_path / "games-2.pgn"
     assert result.problems[-1] == (
-        f"{pgn}: cannot save a game: another program has changed it; it is left unchanged; further games go to {beside}"
+        f"{pgn}: cannot save a game: the file was changed by another program; it is left unchanged; "
+        f"further games go to {beside}"
     )
     assert result.exit_status == 1
     assert len(list(read_games(beside))) == (3 if mode == "resume" else 4)

@@ -65,7 +65,7 @@ def test_wrong_usage_is_one_line_without_the_usage(name: str, capsys: pytest.Cap
         ("version", "unknown command 'version'; did you mean '--version'? see 'secateur --help'"),
         ("--hlep", "unknown option '--hlep'; did you mean '--help'? see 'secateur --help'"),
         ("--foo", "unknown option '--foo'; see 'secateur --help'"),
-        ("--tuning bench", "--tuning is for the UCI loop and takes no command"),
+        ("--tuning bench", "--tuning starts the UCI loop and cannot precede a command"),
     ],
 )
 def test_an_unknown_command_is_one_line(name: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:

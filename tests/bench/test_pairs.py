@@ -97,7 +97,7 @@ def test_a_file_that_somebody_changes_meanwhile_is_left_alone(tmp_path: Path, ho
         with path.open("ab") as file:
             file.write(b"my notes\n")
     before, beside = path.read_bytes(), tmp_path / "run-2.jsonl"
-    words = "another file has replaced it" if how == "moved" else "another program has changed it"
+    words = "the file was replaced by another file" if how == "moved" else "the file was changed by another program"
     with pytest.raises(PairsError, match=f"{path}: {words}; it is left unchanged; its new contents are in {beside}"):
         state.begin({"seed": 3}) if begins else state.add(1, 2)
     assert path.read_bytes() == before

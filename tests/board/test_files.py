@@ -198,7 +198,7 @@ def test_an_output_is_replaced_only_while_it_is_what_was_found(
         real.write_bytes(found)
     output = Output(path, _is_ours, "text")
     kept = _meanwhile(real, how)
-    words = "another file has replaced it" if how == "moved" or found is None else "another program has changed it"
+    words = "was replaced by another file" if how == "moved" or found is None else "was changed by another program"
     beside = path.with_stem(path.stem + "-2")
     with pytest.raises(FileExistsError, match=words) as error:
         output.replace("ours, the result")
@@ -226,9 +226,9 @@ def test_an_output_knows_what_it_wrote_itself(tmp_path: Path) -> None:
     output.replace("ours 3")
     path.write_bytes(b"ours 4")  # as long, but not the same
     output.keep = 0
-    with pytest.raises(FileExistsError, match="another program has changed it"):
+    with pytest.raises(FileExistsError, match="was changed by another program"):
         output.replace("ours 5")
-    with pytest.raises(FileExistsError, match="another program has changed it"):
+    with pytest.raises(FileExistsError, match="was changed by another program"):
         output.append(b"ours 5")
     assert path.read_bytes() == b"ours 4"
     path.unlink()

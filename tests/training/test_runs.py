@@ -130,7 +130,7 @@ def test_a_file_that_takes_the_place_of_an_output_stays(
     monkeypatch.setattr(Trainer, "superbatch", superbatch)
     assert uci_main.main(arguments(made, output, "--quiet", "--seed", "9")) == 1
     beside = path.with_stem(path.stem + "-2")
-    told = f"{path}: another file has replaced it; it is left unchanged; its new contents are in {beside}"
+    told = f"{path}: the file was replaced by another file; it is left unchanged; its new contents are in {beside}"
     assert capsys.readouterr().err == f"secateur train: {told}\n"
     assert path.read_bytes() == before
     if name == "net.snet":

@@ -2,7 +2,7 @@
 
 An installed Secateur is the single package `secateur`: the build (`bench.packaging`) adds the prefix `secateur.` to the
 names of all modules. In the checkout, modules import each other without the prefix. If the folder that contains this
-package is on the path, `from secateur import Engine` and `from secateur.eval.api import subkernel` also work there:
+package is on `sys.path`, `from secateur import Engine` and `from secateur.eval.api import subkernel` also work there:
 
     alias     If `import engine` finds the checkout's `engine`, as in uci_main.py and after `make`, `secateur.X` is
               another name for the module `X`. No module is loaded twice.
@@ -39,7 +39,7 @@ _NAME: Final = re.compile(rf"(?<![\w./])(?:{'|'.join(PARTS)})(?:\.\w+)+".encode(
 
 
 def module_file(name: str) -> Path | None:
-    """Returns the file of a checkout module, named without the prefix; None if it does not exist."""
+    """Returns the file of the checkout module `name` (without the prefix); None if there is no such module."""
     if name != MAIN and name.partition(".")[0] not in PARTS:
         return None
     base = ROOT.joinpath(*name.split("."))
@@ -50,7 +50,7 @@ def module_file(name: str) -> Path | None:
 def with_prefix(source: bytes) -> bytes:
     """Returns the source of a checkout module with the prefix `secateur.` added to module names.
 
-    It changes only names in import statements and strings, and no line numbers.
+    Only names in import statements and strings change; line numbers stay the same.
     """
     import ast
 
@@ -79,7 +79,7 @@ def with_prefix(source: bytes) -> bytes:
 
 
 def _is_module(name: str) -> bool:
-    """Returns whether the first two parts of a dotted name are the name of a module."""
+    """Returns whether the first two parts of a dotted name are the name of a checkout module."""
     return module_file(".".join(name.split(".")[:2])) is not None
 
 
@@ -87,15 +87,15 @@ class _Loader(SourceFileLoader):
     """A loader of checkout modules that adds the prefix, and keeps their bytecode in separate files."""
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
-        """Compiles the rewritten source."""
+        """Compiles the source with prefixes added."""
         return super().source_to_code(with_prefix(bytes(data)), path, _optimize=_optimize)
 
     def get_data(self, path: str) -> bytes:
-        """Reads a source file or our bytecode file."""
+        """Reads a source file, or our bytecode file instead of Python's."""
         return super().get_data(_bytecode(path))
 
     def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
-        """Writes our bytecode file."""
+        """Writes our bytecode file instead of Python's."""
         super().set_data(_bytecode(path), data, _mode=_mode)
 
 
@@ -107,7 +107,7 @@ class _Alias:
     """A loader that gives a checkout module a second name."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Returns the checkout's module itself."""
+        """Imports and returns the module under its name without the prefix."""
         module = import_module(_plain(spec.name))
         self._spec = module.__spec__
         return module
@@ -123,13 +123,13 @@ def _plain(name: str) -> str:
 
 
 class _Finder:
-    """A finder for `secateur.X`."""
+    """A finder for `secateur.X`: an alias if `is_alias`, otherwise a separate module."""
 
     def __init__(self, is_alias: bool) -> None:
         self._is_alias = is_alias
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Returns the specification of a module of the package; None for any other module."""
+        """Returns the specification of the module `name`; None if it is not in the package `secateur`."""
         if not name.startswith(f"{PACKAGE}."):
             return None
         file = module_file(_plain(name))
@@ -158,7 +158,7 @@ if __name__ == PACKAGE:
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the package's public names from `engine.client` on demand."""
+    """Imports a public name from `engine.client` when a program first uses it."""
     if name in __all__:
         return getattr(import_module(f"{PACKAGE}.engine.client"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
