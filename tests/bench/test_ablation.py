@@ -135,7 +135,7 @@ def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys
     assert ablation.main([*arguments, "--ledger", "--suffix", "quick"]) == 1
     assert "the ledger already has a record late-move-pruning-quick" in capsys.readouterr().err
     assert ablation.main([*arguments, "--seed", "2", "--draw", "30,6,10"]) == 1
-    assert "belongs to another run (seed, adjudication differ)" in capsys.readouterr().err
+    assert "belongs to a run with other settings (seed, adjudication)" in capsys.readouterr().err
 
 
 def test_spoilt_games_are_reported_and_measure_nothing(
