@@ -33,7 +33,7 @@ ORDERS: Final = ("sequential", "random")
 #: The largest book that can be read, in bytes. The limit applies to the file and to its decompressed contents.
 MOST_BYTES: Final = 512 << 20
 
-#: The longest position, in characters, and the longest game, in bytes.
+#: The longest position, in characters, and the longest game, in bytes, that a book may contain.
 _LONGEST_LINE: Final = 10_000
 _LONGEST_GAME: Final = 1_000_000
 
@@ -81,9 +81,9 @@ def load_openings(
 ) -> list[Opening]:
     """Reads the book `path` (`.epd`, `.fen`, `.txt`, `.pgn`, or one of them in `.zip`, `.gz`, `.bz2` or `.xz`).
 
-    Returns at most `count` openings (default: all). If `order` is "random", they are shuffled with `seed`. From a PGN
-    book, each opening has at most `plies` plies (default: all). Problems with single entries are appended to
-    `problems` as `file:line: reason`. Raises `BookError` if the file cannot be read or has no usable openings.
+    Returns the first `count` openings (default: all). If `order` is "random", the entries are first shuffled with
+    `seed`. From a PGN book, an opening has at most `plies` plies (default: all). Problems with single entries are added
+    to `problems` as `file:line: reason`. Raises `BookError` if the file cannot be read or has no usable openings.
     """
     path = Path(path)
     name, data = _read_book(path)
@@ -197,7 +197,7 @@ def _pgn_opening(raw: RawGame, plies: int | None) -> Opening:
 
 
 def parse_plies(text: str) -> tuple[int, int]:
-    """Parses `8` or `8-10` into the least and greatest number of plies, up to 100. Raises `BookError` if invalid."""
+    """Parses `8` or `8-10` into the least and most random plies, up to 100. Raises `BookError` for other texts."""
     first, _, last = text.partition("-")
     try:
         plies = int(first), int(last or first)

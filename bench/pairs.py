@@ -34,7 +34,7 @@ PLUS, MINUS = "plus", "minus"
 
 
 class PairsError(CommandError, ValueError):
-    """Raised if games cannot be played or a state file cannot be used; the message is one line."""
+    """Raised if games cannot be played, a state file cannot be used, or the results are insufficient, in one line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,7 @@ def is_pgn(head: bytes) -> bool:
 
 
 def is_cut_game(raw: RawGame, event: str, players: Collection[str]) -> bool:
-    """Returns whether `raw` is a truncated game of this event and these players, as `format_game` writes it."""
+    """Returns whether `raw` is a truncated game in the style of `format_game`, of this event and these players."""
     begin = f'[Event "{_escape(event)}"]\n[Site "?"]\n'
     moves = raw.text.partition("\n\n")[2]
     is_whole = re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves) is not None  # perhaps followed by other text
@@ -233,7 +233,7 @@ class RawGame:
             return f"invalid Result tag: {quoted(result)}"
         if end is None:
             return "the game is cut short: it does not end with a result"
-        return None if end[1] == result else f"the tag says {result}, but the moves end with {end[1]}"
+        return None if end[1] == result else f"the Result tag is {result}, but the moves end with {end[1]}"
 
     def parse(self) -> chess.pgn.Game:
         """Parses the game with its moves. Raises ValueError if there is no game or a move is illegal."""
@@ -271,7 +271,7 @@ def split_games(source: str | Path | bytes) -> Iterator[RawGame]:
 
 
 def decode(data: bytes) -> str:
-    """Decodes text from a PGN or EPD file as UTF-8, without an incomplete last character, or else as Latin-1."""
+    """Decodes a PGN or EPD file as UTF-8, without an incomplete last character, or if that fails, as Latin-1."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -79,7 +79,7 @@ class Engine(chess.engine.UciProtocol):
         super().send_line(line)
 
     def pipe_data_received(self, fd: int, data: Any) -> None:
-        """Records the arrival time, extends the limit on silence, and drops lines that are too long."""
+        """Records the arrival time, extends the time limit for silence, and drops a line longer than LINE_LIMIT."""
         self._last_heard = time.perf_counter()
         if self._silence is not None and not self._silence.expired():
             self._silence.reschedule(min(self.loop.time() + READY_SECONDS, self._latest_start))
@@ -264,7 +264,7 @@ class EnginePool:
         return engine
 
     async def release(self, engine: Engine) -> None:
-        """Keeps an engine for later use unless it is dead or must restart. Keeps the KEEP_ENGINES most recent ones."""
+        """Keeps an engine idle, or ends it if it is dead or must restart; ends the oldest beyond KEEP_ENGINES."""
         if engine.spec.restart or engine.returncode.done():
             await engine.end()
         else:

@@ -1,9 +1,8 @@
 """`secateur ablation`: measures the Elo gain of each search technique in games between sides that lack some of them.
 
 In each pair of games, each side lacks each technique with probability `SHARE`. The score counts for every technique
-that only one side had, so each game measures several techniques. Each gain is measured with most of the other
-techniques in use. Interactions are not measured. (This design is called random balance: F. E. Satterthwaite,
-Technometrics 1, 1959.)
+that only one side had, so a game measures several techniques, each with most of the others in use. Interactions are
+not measured. (This design is called random balance: F. E. Satterthwaite, Technometrics 1, 1959.)
 
 The model is that of `bench.rating`, where a side's rating is the sum of its techniques' gains. The intervals come from
 the sandwich estimator on pairs, corrected for leverage (HC3 of J. G. MacKinnon and H. White, Journal of Econometrics
@@ -243,7 +242,7 @@ def _play(keys: Sequence[str], plan: Plan, state: StateFile, options: argparse.N
 
     def on_problem(number: int, fault: str) -> None:
         lacks = " against ".join(" ".join(side) or "nothing" for side in left_out(keys, options.seed, number))
-        _say(f"pair {number + 1} (without {lacks}): {fault}")
+        _say(f"pair {number + 1} (left out: {lacks}): {fault}")
 
     with Progress(state, description.rounds, "pairs", options.quiet):
         for _ in play_pairs(map(task, missing), state, on_problem, options.concurrency):

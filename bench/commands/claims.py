@@ -89,7 +89,7 @@ def subjects() -> list[Subject]:
 
 
 def uniform_subject(branching: int, depth: int) -> Subject:
-    """Returns the subject that consists of a uniform tree with `depth` plies and random leaf values."""
+    """Returns the subject with the uniform tree of this branching factor and depth, and random leaf values."""
     return Subject(f"uniform, b = {branching}", TreeGame(uniform_tree(branching, depth, "random", 1)), 0, depth)
 
 

@@ -186,7 +186,7 @@ def _record(
 ) -> None:
     """Records the result of the only suite. Raises LedgerError if it is incomplete or cannot be saved."""
     if troubles or not rows:
-        raise LedgerError(f"{options.ledger} is not recorded: lines or answers are missing")
+        raise LedgerError(f"{options.ledger} is not recorded: the result is incomplete")
     ((path, found),) = rows.items()
     record = SuiteRecord(
         id=options.ledger,
@@ -225,5 +225,5 @@ def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: b
         if details:
             for row in found:
                 if not row.is_solved:
-                    print(f"{row.problem}: {row.engine} played {row.move or 'no move'}, {row.points}/{row.most}")
+                    print(f"{row.problem}: {row.engine} played {row.move or 'no move'}, points {row.points}/{row.most}")
     result_console().print(table)

@@ -28,10 +28,10 @@ PREFIX: Final = "info string genfens"
 START_PLIES: Final = "8-9"
 BOOK_PLIES: Final = "1-4"
 
-#: The client plays Chess960 if the book's name contains one of these, so this command does the same.
+#: The client plays Chess960 if the book's name contains one of these, and so does this command.
 CHESS960_NAMES: Final = ("FRC", "960", "FISCHER")
 
-#: TT size in MiB: each opening is searched briefly, with an empty TT.
+#: TT size in MiB. A small TT suffices, because each search is short and starts with an empty TT.
 HASH: Final = 1
 
 #: The command gives up after it has rejected this many candidates in a row.
@@ -85,7 +85,7 @@ def _parser() -> Parser:
         "--plies", metavar="N|N-M", help=f"random plies (default {START_PLIES}, or {BOOK_PLIES} from a book)"
     )
     parser.add_argument(
-        "--score", type=int, default=1000, metavar="CP", help="reject scores above CP for either side (default 1000)"
+        "--score", type=int, default=1000, metavar="CP", help="highest score for either side, in cp (default 1000)"
     )
     parser.add_argument("--nodes", type=int, default=5000, metavar="N", help="nodes to score an opening (default 5000)")
     return parser
@@ -138,6 +138,6 @@ def _from_book(path: Path) -> Draw:
     except OSError as error:
         raise BookError(f"{shown(path)}: cannot be read: {reason(error)}") from None
     if not lines:
-        raise BookError(f"{shown(path)}: is empty")
+        raise BookError(f"{shown(path)}: the book is empty")
     chess960 = any(name in path.name.upper() for name in CHESS960_NAMES)
     return lambda generator: parse_position(generator.choice(lines).decode("utf-8", "replace"), chess960)[0]

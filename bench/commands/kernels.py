@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _is_up_to_date(level: Level) -> bool:
-    """Returns whether the library of `level` was built from these sources with this Numba; if so, says so on stderr."""
+    """Returns whether the library of `level` was built from these sources with this Numba. If so, reports it."""
     path = library_path(level, folder())
     try:
         found = fitting_description(path, level, source_hash())
@@ -111,7 +111,7 @@ def _size(path: Path) -> str:
 
 
 def _list() -> int:
-    """Prints a line for each level, the kernels that this machine uses, and why libraries are not used.
+    """Prints a line for each level, the reasons why libraries are not used, and the kernels in use.
 
     Returns 1 if a library is invalid or there are neither libraries nor Numba to use, else 0.
     """

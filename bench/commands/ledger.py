@@ -12,6 +12,7 @@ from bench.results import MatchResult
 from bench.stats import Sprt
 from engine.arguments import Parser, command, complain_about
 from engine.errors import FAILED, OK
+from engine.files import count_of
 
 
 @command("secateur ledger")
@@ -32,7 +33,7 @@ def main(arguments: list[str]) -> int:
         return FAILED if problems else OK
     else:
         for record in records.load():
-            print(f"{record.id}: {record.what}: {record.figure}, {record.games} games, {record.verdict}")
+            print(f"{record.id}: {record.what}: {record.figure}, {count_of(record.games, 'game')}, {record.verdict}")
     return OK
 
 

@@ -52,7 +52,7 @@ def _white(text: str) -> float | None:
 
 
 def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList:
-    """Rates the games with the options' anchors and white advantage. Raises `RatingError` if that is impossible."""
+    """Rates the games with the options' anchors and white advantage. Raises `RatingError` if they do not suffice."""
     return rate(games, dict(options.anchor), options.white)
 
 

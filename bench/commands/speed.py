@@ -1,6 +1,6 @@
 """`secateur speed`: compares Secateur's speed with that of other UCI engines, and times its start.
 
-Times depend on the machine and its load. Ratios between alternating runs depend much less on these.
+Times depend on the machine and its load. Ratios between alternating runs depend much less on both.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def cells(row: Row) -> tuple[str, str, str]:
 
 
 def perft_speed(spec: EngineSpec, movetime: int) -> float:
-    """Returns the leaves per second of `go perft` over PERFT_POSITIONS. Raises EngineError if a count is wrong."""
+    """Returns the leaves per second of `go perft` in PERFT_POSITIONS. Raises EngineError, also for a wrong count."""
     seconds = 0.0
     with started(spec) as engine:
         engine.ask("go perft 1", "Nodes searched", PERFT_PATIENCE)  # Secateur loads the kernel here
@@ -136,7 +136,7 @@ def compare(
 
 
 def seconds_to(answer: str, question: str) -> float:
-    """Returns the seconds from starting Secateur until it prints `answer`. Raises EngineError if it does not."""
+    """Returns the seconds from starting Secateur until it answers `question` with `answer`, or raises EngineError."""
     start = time.perf_counter()
     with Conversation(OURS) as engine:
         engine.ask(question, answer)

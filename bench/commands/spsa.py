@@ -73,7 +73,7 @@ def parser() -> Parser:
         "--only",
         nargs="+",
         metavar="NAME",
-        help="tunables; * and ? are wildcards (default: all that affect one-thread games at this limit)",
+        help="names of tunables; * and ? are wildcards (default: all that affect one-thread games at this limit)",
     )
     how.add_argument("--iterations", type=int, help=f"iterations of the whole run (default {DEFAULTS['iterations']})")
     how.add_argument(
@@ -234,7 +234,7 @@ def tune(
 
 
 def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run:
-    """Returns the run that the options describe; `parameters`, if any, replace its tunables. Raises ValueError."""
+    """Returns the run that the options describe, which tunes `parameters` if any are given. Raises ValueError."""
     given = {name: value for name, value in vars(options).items() if value is not None}
     chosen = argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
     if chosen.book is None:
@@ -291,7 +291,7 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
 
 
 def _new_source(spsa: Spsa) -> str:
-    """Returns `search/tunables.py` with the new defaults. Raises `SpsaError` unless each has one row, and OSError."""
+    """Returns the new text of `search/tunables.py`. Raises `SpsaError` unless each tunable has one row, and OSError."""
     source = SOURCE.read_text(encoding="utf-8")
     for name, value in spsa.result().items():
         source, count = re.subn(rf'(Tunable\("{re.escape(name)}", )-?\d+', rf"\g<1>{value}", source)

@@ -161,7 +161,7 @@ def test_spoilt_games_are_reported_and_measure_nothing(
     arguments += ["--state", str(state)]
     assert ablation.main([*arguments, "--ledger", "--suffix", "faults", "--commit", "abc"]) == 1
     output = capsys.readouterr()
-    assert output.err.count("secateur ablation: pair 3 (without ") == 2
+    assert output.err.count("secateur ablation: pair 3 (left out: ") == 2
     assert output.out.splitlines()[-1] == "6 games"
     (record,) = records.load(ledger)
     assert (record.id, record.games, record.faults) == ("null-move-faults", 6, 2)

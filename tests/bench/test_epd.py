@@ -64,7 +64,7 @@ def test_bent_lines_in_circulation() -> None:
         ("what is this w - bm e4;", "invalid position"),
         (f"{START} bm e5;", "e5"),
         (f'{START} id "nothing";', "nothing to solve: expected bm"),
-        (f"{START} bm #x;", "invalid number of moves"),
+        (f"{START} bm #x;", "the number of moves to mate must be 1 to 999"),
         (f'{START} c7 "e4 d4"; c8 "10";', "c8 has 1 grade for 2 moves in c9 or c7$"),
         (f'{START} c7 "e4 d4"; c8 "10 x";', "grades must be numbers"),
         (f'{START} bm e4; id "open', "invalid operation"),
