@@ -32,7 +32,7 @@ R = TypeVar("R")
 ATTEMPTS: Final = 3
 #: Seconds to wait for a cluster to answer.
 CONNECT_SECONDS: Final = 20
-#: Seconds that a local worker has to end its engines before it is killed.
+#: Seconds that a local worker has to end its engines before the worker is killed.
 GOODBYE_SECONDS: Final = 3.0
 
 

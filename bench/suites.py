@@ -217,7 +217,7 @@ def _grades(board: chess.Board, operations: dict[str, str]) -> tuple[tuple[str, 
 
 
 def solve(task: Task) -> Solution:
-    """Solves a position. This thread keeps the engine for later tasks. If the engine fails, `error` says why."""
+    """Solves a position. This thread keeps the engine for later tasks. A failure is described in `error`."""
     pool = engine_pool()
     try:
         return pool.run(_solve(task, pool))

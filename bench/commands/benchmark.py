@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
         description="Searches fixed positions to a fixed depth on one thread. The node count identifies the version of "
         "the search: it is the same on every machine and in every run.",
     )
-    parser.add_argument("depth", nargs="?", type=int, default=DEFAULT_DEPTH, help=f"in plies (default {DEFAULT_DEPTH})")
+    parser.add_argument("depth", nargs="?", type=int, default=DEFAULT_DEPTH, help=f"plies (default {DEFAULT_DEPTH})")
     parser.add_argument("--hash", type=int, default=DEFAULT_HASH, metavar="MIB", help="TT size (default %(default)s)")
     parser.add_argument("--classical", action="store_true", help="use the classical evaluation, as with UseNNUE off")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")

@@ -225,5 +225,5 @@ def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: b
         if details:
             for row in found:
                 if not row.is_solved:
-                    print(f"{row.problem}: {row.engine} played {row.move or 'no move'}, points {row.points}/{row.most}")
+                    print(f"{row.problem}: {row.engine} played {row.move or 'no move'}, {row.points}/{row.most} points")
     result_console().print(table)

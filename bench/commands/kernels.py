@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _is_up_to_date(level: Level) -> bool:
-    """Returns whether the library of `level` was built from these sources with this Numba. If so, reports it."""
+    """Returns whether the library of `level` was built from these sources with this Numba; if so, reports it."""
     path = library_path(level, folder())
     try:
         found = fitting_description(path, level, source_hash())

@@ -56,7 +56,7 @@ def parser() -> Parser:
 
 @command("secateur sprt")
 def main(arguments: list[str]) -> int:
-    """Plays a match or reads its games, and prints the verdict. Returns the exit status, whatever the verdict is."""
+    """Plays a match or reads its games, and prints the result. The exit status does not depend on the verdict."""
     options = parser().parse_args(arguments)
     description = None
     with arguments_are_judged():

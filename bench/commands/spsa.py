@@ -120,7 +120,7 @@ def main(arguments: list[str]) -> int:
             say("secateur spsa: note: without --book, every game begins from the start position")
     with ExitStack() as held:
         if options.resume:
-            StateFile(path, "spsa", write=False)  # raises if the file is missing: the lock would create it
+            StateFile(path, "spsa", write=False)  # raises PairsError for a missing file, which `locked` would create
         if not options.show:
             held.enter_context(locked(path))
         state = StateFile(path, "spsa", read=not is_new, write=not options.show)
@@ -263,7 +263,7 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
 
 
 def _matters(tunable: Tunable, has_clock: bool) -> bool:
-    """Returns whether a tunable can affect games in which each engine has one thread and, if `has_clock`, a clock."""
+    """Returns whether a tunable can affect games of engines with one thread, with a clock only if `has_clock`."""
     return tunable.name != "vote_base" and (has_clock or not tunable.name.startswith("time_"))
 
 

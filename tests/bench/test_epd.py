@@ -177,7 +177,7 @@ def test_the_table_for_people(tmp_path: Path, suite: Path, capsys: pytest.Captur
     pytest.importorskip("rich", reason="tables need Rich")
     status, out, _ = run(capsys, suite, *engine(tmp_path), "--nodes", 100, "--details")
     assert status == 0
-    for words in ("graded: Table played d4, 7/10\n", "3/4", "10/13 (76.9 %)", "nodes=100"):
+    for words in ("graded: Table played d4, 7/10 points\n", "3/4", "10/13 (76.9 %)", "nodes=100"):
         assert words in out
 
 
