@@ -1,11 +1,11 @@
 """Runs work in local processes or on the workers of a Dask cluster, behind one function: `map_unordered`.
 
 A piece of work is a function that can be imported and an item that can be pickled. Results come in the order of
-completion. If a worker dies, another one repeats its item; an item that kills three workers is dropped and reported.
-Ctrl-C, or closing the generator, ends everything that still runs.
+completion. If a worker dies, another one repeats its item. After three local workers have died while running an item,
+the item is dropped and reported. Ctrl-C, or closing the generator, ends all work in progress.
 
-Each local worker is a process in its own session. The terminal's Ctrl-C does not reach it or its engines, and
-when it dies for any reason its engines are killed with it.
+Each local worker is a process in its own session. Ctrl-C in the terminal does not reach the worker or its engines. If
+the worker dies for any reason, its engines are killed.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from engine.extras import remedy
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: An item is dropped after this many workers have died while running it.
+#: An item is dropped after this many local workers have died while running it.
 ATTEMPTS: Final = 3
 #: Seconds to wait for a cluster to answer.
 CONNECT_SECONDS: Final = 20
-#: Seconds that a local worker has to end its engines before it is killed.
+#: Seconds that a local worker has to end its engines before the worker is killed.
 GOODBYE_SECONDS: Final = 3.0
 
 
 class ClusterError(CommandError, RuntimeError):
-    """Raised if the cluster is unusable; the message is one line."""
+    """Raised if the cluster, or the package for it, cannot be used; the message is one line."""
 
 
 class WorkError(CommandError, RuntimeError):
@@ -45,14 +45,14 @@ class WorkError(CommandError, RuntimeError):
 
 
 class Outcome(NamedTuple, Generic[T, R]):
-    """The outcome of one item: its `value`, or one line in `error` that says why there is none."""
+    """The outcome of one item: its `value`, or one line in `error` that says why there is no value."""
 
     item: T
     value: R | None = None
     error: str | None = None
 
     def unwrap(self) -> R:
-        """Returns the value. Raises `WorkError` with `error` if there is none."""
+        """Returns the value. Raises `WorkError` with the message `error` if there is an error."""
         if self.error is not None:
             raise WorkError(self.error)
         return self.value  # type: ignore[return-value]
@@ -64,7 +64,7 @@ def map_unordered(
     """Applies `function` to every item, `workers` at a time in local processes, or on the Dask scheduler `cluster`.
 
     Yields the outcomes in order of completion. Takes only a few `items` in advance. On a cluster, as many items run at
-    once as its workers have threads, even if workers come and go. Raises `ClusterError` if the cluster is unusable.
+    once as its workers have threads at the time. Raises `ClusterError` if the cluster cannot be used.
     """
     return (
         _on_processes(function, iter(items), workers)
@@ -74,7 +74,7 @@ def map_unordered(
 
 
 def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
-    """Runs in a worker: answers each item with (value, None) or (None, error) until the pipe is closed."""
+    """Answers each item from the pipe with (value, None) or (None, error), in a worker, until the pipe is closed."""
     if hasattr(os, "setsid"):
         os.setsid()
     threading.Thread(target=_die_with_parent, daemon=True).start()
@@ -86,14 +86,14 @@ def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
         answer: tuple[Any, str | None]
         try:
             answer = function(item), None
-        except Exception as error:  # any error belongs in the report
+        except Exception as error:  # the parent reports every error
             answer = None, f"{type(error).__name__}: {error}"
         connection.send(answer)
 
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Delays Ctrl-C while a worker starts. The worker inherits the blocked signal and never sees Ctrl-C."""
+    """Delays Ctrl-C while a worker starts. The worker inherits the blocked signal, so Ctrl-C never stops it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -125,7 +125,7 @@ def _kill_group(pid: int) -> None:
 
 
 class _Worker:
-    """A local process, its current item, and the number of workers that died from that item."""
+    """A local process. `job` is its current item with the number of workers that have died while running that item."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         # Spawned, not forked: a fork would inherit threads' locks and the other workers' pipes.
@@ -139,7 +139,7 @@ class _Worker:
 
     def give(self, job: tuple[Any, int]) -> None:
         self.job = job
-        with contextlib.suppress(OSError):  # a worker that has died is noticed when it is read from
+        with contextlib.suppress(OSError):  # reading the answer detects that the worker has died
             self.connection.send(job[0])
 
     def end(self, patience: float) -> None:

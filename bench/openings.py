@@ -1,7 +1,7 @@
-"""Opening books in EPD, FEN or PGN, plain or compressed, which are read as a list of `Opening`.
+"""Functions that read opening books in EPD, FEN or PGN, plain or compressed, and play random openings.
 
-Only as many entries as the caller needs (`count`) are parsed and checked. An entry that is broken, or not of standard
-chess, is skipped and reported as `file:line: reason`.
+Entries of a book are parsed and checked only until there are enough openings (`count`). An entry that is invalid, or
+not standard chess, is skipped and reported as `file:line: reason`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from engine.files import printable, quoted, read_bytes, reason, shown
 #: The orders in which a book can be read.
 ORDERS: Final = ("sequential", "random")
 
-#: The largest size of a book in bytes, both compressed and decompressed.
+#: The largest book that can be read, in bytes. The limit applies to the file and to its decompressed contents.
 MOST_BYTES: Final = 512 << 20
 
-#: The longest position, in characters, and the longest game, in bytes.
+#: The longest position, in characters, and the longest game, in bytes, that a book may contain.
 _LONGEST_LINE: Final = 10_000
 _LONGEST_GAME: Final = 1_000_000
 
@@ -51,7 +51,7 @@ _DAMAGED: Final = (
 
 
 class BookError(CommandError, ValueError):
-    """Raised if a book, or an option for openings, cannot be used."""
+    """Raised if a book or an option for openings cannot be used, or if too few random openings are suitable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ def load_openings(
 ) -> list[Opening]:
     """Reads the book `path` (`.epd`, `.fen`, `.txt`, `.pgn`, or one of them in `.zip`, `.gz`, `.bz2` or `.xz`).
 
-    Returns at most `count` openings (default: all), in the book's order or in a random order that depends only on
-    `seed`. `plies` limits the length of the openings of a PGN book. Problems with single entries are appended to
-    `problems` as `file:line: reason`. Raises `BookError` if the file cannot be read or has no usable opening.
+    Returns the first `count` openings (default: all). If `order` is "random", the entries are first shuffled with
+    `seed`. From a PGN book, an opening has at most `plies` plies (default: all). Problems with single entries are added
+    to `problems` as `file:line: reason`. Raises `BookError` if the file cannot be read or has no usable openings.
     """
     path = Path(path)
     name, data = _read_book(path)
@@ -110,7 +110,7 @@ def load_openings(
 
 
 def _read_book(path: Path) -> tuple[str, bytes]:
-    """Returns the name, without a compressor's suffix, and the decompressed contents. Raises BookError."""
+    """Returns a book's name and contents, both after decompression. Raises BookError if it cannot be read."""
     name, ending = path.name, path.suffix.lower()
     try:
         data = read_bytes(path, MOST_BYTES)
@@ -130,7 +130,7 @@ def _read_book(path: Path) -> tuple[str, bytes]:
 
 
 def _decompressed(stream: io.BufferedIOBase | IO[bytes]) -> bytes:
-    """Reads the rest of a stream. Raises BookError, without the file's name, if it is larger than MOST_BYTES."""
+    """Reads a stream to its end. Raises BookError, without the file's name, if there are more than MOST_BYTES bytes."""
     data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise BookError(f"is larger than {MOST_BYTES >> 20} MiB after decompression")
@@ -138,18 +138,18 @@ def _decompressed(stream: io.BufferedIOBase | IO[bytes]) -> bytes:
 
 
 def _unzip(data: bytes) -> tuple[str, bytes]:
-    """Returns the name and contents of the only book in a ZIP archive. Raises BookError if there is not exactly one."""
+    """Returns the name and contents of the book in a ZIP archive. Raises BookError unless there is exactly one book."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
         books = [name for name in names if name.lower().endswith((".pgn", ".epd", ".fen", ".txt"))] or names
         if len(books) != 1:
-            raise BookError(f"expected one book in the archive (got {len(books)})")
+            raise BookError(f"the archive must contain exactly one book (got {len(books)})")
         with archive.open(books[0]) as stream:
             return books[0], _decompressed(stream)
 
 
 def _epd_opening(line: str) -> Opening:
-    """Parses a line. Raises ValueError if it is not a playable position."""
+    """Parses a line of an EPD or FEN book. Raises ValueError if it is not a playable position."""
     if len(line) > _LONGEST_LINE:
         raise ValueError(f"the line is too long for a position ({len(line)} characters)")
     board, operations = parse_position(line)
@@ -158,12 +158,12 @@ def _epd_opening(line: str) -> Opening:
 
 
 def parse_position(line: str, chess960: bool = False) -> tuple[chess.Board, dict[str, object]]:
-    """Parses a FEN or EPD line into a position and its EPD operations. Raises ValueError if it is not playable."""
+    """Returns the position and the EPD operations (by opcode) of a line. Raises ValueError if it is not playable."""
     fields = line.split()
     board = chess.Board(chess960=chess960)
     operations: dict[str, object] = {}
     if len(fields) < 4:
-        raise ValueError("a position needs at least four fields")
+        raise ValueError(f"a position must have at least four fields (got {len(fields)})")
     if len(fields) >= 6 and fields[4].isdigit() and fields[5].isdigit():
         board.set_fen(" ".join(fields[:6]))
     else:
@@ -181,7 +181,7 @@ def _check_playable(board: chess.Board) -> None:
 
 
 def _pgn_opening(raw: RawGame, plies: int | None) -> Opening:
-    """Parses a game and keeps its first `plies` plies. Raises ValueError if it is not a usable opening."""
+    """Returns the first `plies` plies (None: all) of a game. Raises ValueError if they are not a usable opening."""
     if len(raw.data) > _LONGEST_GAME:
         raise ValueError(f"the game is too long for an opening ({len(raw.data)} bytes)")
     game = raw.parse()
@@ -197,21 +197,21 @@ def _pgn_opening(raw: RawGame, plies: int | None) -> Opening:
 
 
 def parse_plies(text: str) -> tuple[int, int]:
-    """Parses `8` or `8-10` as the least and the most random plies. Raises `BookError` for other texts."""
+    """Parses `8` or `8-10` into the least and most random plies, up to 100. Raises `BookError` for other texts."""
     first, _, last = text.partition("-")
     try:
         plies = int(first), int(last or first)
     except ValueError:
         plies = 0, -1
     if not 0 <= plies[0] <= plies[1] <= 100:
-        raise BookError(f"--plies {text}: expected a number of plies or a range such as 8-10, at most 100")
+        raise BookError(f"--plies {text}: expected a number of plies from 0 to 100, or a range such as 8-10")
     return plies
 
 
 def play_random_moves(board: chess.Board, plies: tuple[int, int], generator: random.Random) -> bool:
     """Plays `plies[0]` to `plies[1]` random legal moves. Mutates `board` and `generator`.
 
-    Returns whether the position is a usable opening: the game has not ended, and the side to move is not in check.
+    Returns whether the final position is a usable opening: the side to move has a legal move and is not in check.
     """
     for _ in range(generator.randint(*plies)):
         moves = list(board.legal_moves)

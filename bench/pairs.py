@@ -1,6 +1,6 @@
-"""Runs of many numbered pairs of games between two versions of one engine, for `spsa` and `ablation`.
+"""Runs of many numbered items (pairs of games) between two versions of one engine, for `spsa` and `ablation`.
 
-`play_pairs` plays them in local processes or on a cluster. `StateFile` saves the results as JSON lines, from which a
+`play_pairs` plays items in local processes or on a cluster. `StateFile` saves the results as JSON lines, from which a
 run can resume. The first line has the settings, and each other line the points or the faults of one item.
 """
 
@@ -21,7 +21,7 @@ from bench.game import GameTask, play_task
 from bench.openings import Opening
 from bench.results import GameResult
 from engine.errors import CommandError
-from engine.files import Output, parse_json, read_bytes, reason, shown
+from engine.files import Output, count_of, parse_json, read_bytes, reason, shown
 from engine.progress import Display, duration
 
 #: A run stops after this many failed items in a row, because the engine or the machine must be faulty.
@@ -34,12 +34,12 @@ PLUS, MINUS = "plus", "minus"
 
 
 class PairsError(CommandError, ValueError):
-    """Raised if games cannot be played or a state file cannot be used; the message is one line."""
+    """Raised if games cannot be played, a state file cannot be used, or the results are insufficient, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairsTask:
-    """The games of one item, played one after the other."""
+    """The two games of an item, which are played one after the other."""
 
     number: int
     games: tuple[GameTask, ...]
@@ -48,19 +48,19 @@ class PairsTask:
 def make_task(
     number: int, plus: EngineSpec, minus: EngineSpec, openings: Sequence[Opening], rules: Adjudication
 ) -> PairsTask:
-    """Returns the two games of item `number`, with swapped colours; the engines must be named PLUS and MINUS."""
+    """Returns item `number`: two games with swapped colours. The names of the engines must be PLUS and MINUS."""
     opening = openings[number % len(openings)]
     first = GameTask(2 * number, number, plus, minus, opening, rules)
     return PairsTask(number, (first, replace(first, game=2 * number + 1, white=minus, black=plus)))
 
 
 def play_games(task: PairsTask) -> tuple[GameResult, ...]:
-    """Plays the games of an item and returns the results without moves. The engines keep running for later items."""
+    """Plays an item. Returns the results of its games, without moves. The engines keep running for later items."""
     return tuple(replace(play_task(game), moves=()) for game in task.games)
 
 
 def points_of(games: Sequence[GameResult]) -> int:
-    """Returns the number of games that PLUS won minus the number that it lost."""
+    """Returns the number of `games` that PLUS won minus the number that it lost."""
     return round(sum(2 * game.points(PLUS) - 1 for game in games))
 
 
@@ -71,10 +71,11 @@ def play_pairs(
     concurrency: int = 1,
     cluster: str | None = None,
 ) -> Iterator[tuple[int, int]]:
-    """Plays items, `concurrency` at a time; adds each to `state`, then yields its number and points.
+    """Plays items, `concurrency` at a time. Adds the points of each to `state`, then yields its number and points.
 
-    If an engine fails, the item gets no points, and `on_problem` is called with its number and each fault. Raises
-    `PairsError` after PATIENCE failed items in a row or if the state cannot be written, and `ClusterError`.
+    If an engine or a worker fails, the item gets no points, and `on_problem` is called with its number and each fault.
+    Raises `PairsError` after PATIENCE failed items in a row or if the state cannot be written, and `ClusterError` if
+    the cluster cannot be used.
     """
     spoilt = 0
     with closing(map_unordered(play_games, tasks, cluster, workers=concurrency)) as outcomes:
@@ -91,15 +92,15 @@ def play_pairs(
             spoilt += 1
             state.add(number, faults=len(faults))
             if spoilt >= PATIENCE:
-                raise PairsError(f"gave up after {spoilt} items in a row in which an engine failed")
+                raise PairsError(f"gave up after engines failed in {spoilt} pairs of games in a row")
 
 
 class StateFile:
     """The results of a run, in memory and, if there is a path, in a file.
 
     `settings` describes the run in the first line; it is None before `begin`. `results` has the points by item number,
-    in order of completion; `faults` counts the games in which an engine failed. Only the holder of the file's lock
-    (`engine.files.locked`) may use it. Raises `PairsError` if the file is damaged or of another kind.
+    in order of completion; `faults` counts failed games. Only the holder of the file's lock (`engine.files.locked`)
+    may write it. Raises `PairsError` if the file is damaged, is of another kind, or cannot be read or written.
     """
 
     def __init__(self, path: Path | None, command: str, *, read: bool = True, write: bool = True) -> None:
@@ -123,14 +124,14 @@ class StateFile:
 
     @property
     def is_there(self) -> bool:
-        """Whether the file has any contents."""
+        """Whether the file was opened for writing and is not empty."""
         return self._output is not None and self._output.size > 0
 
     def _is_own(self, head: bytes) -> bool:
         return head.startswith(b'{"%s": ' % self._key.encode())
 
     def _read(self, path: Path, text: bytes) -> None:
-        """Parses the contents of the file, except a last line that a killed process did not finish."""
+        """Parses the contents of the file, except a last line that a killed process left incomplete."""
         whole = text[: text.rfind(b"\n") + 1]
         lines = whole.splitlines()
         try:
@@ -146,14 +147,14 @@ class StateFile:
                 self._take(parse_json(line))
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise PairsError(f"{shown(path)}:{number}: not a result of this run") from None
-        if b"}" in text[len(whole) : -1]:  # more than an unfinished line
+        if b"}" in text[len(whole) : -1]:  # more than an incomplete line
             raise PairsError(f"{shown(path)}:{len(lines) + 1}: not a result of this run")
         self._text += whole
         if self._output is not None:
             self._output.keep = len(whole)
 
     def _take(self, line: dict[str, int]) -> None:
-        """Adds the result in a line. Raises KeyError, TypeError, AttributeError or ValueError if it has none."""
+        """Adds the result in a parsed line. Raises KeyError, TypeError, AttributeError or ValueError if invalid."""
         number, points = line["number"], line.get("points")
         if type(number) is not int or (points is not None and (type(points) is not int or abs(points) > 2)):
             raise ValueError
@@ -163,20 +164,20 @@ class StateFile:
             self.results[number] = points
 
     def begin(self, settings: dict[str, Any]) -> None:
-        """Writes the first line of the file and drops an earlier state."""
+        """Stores the settings and writes them as the first line, which replaces an earlier run in the file."""
         self.settings = settings
         if self._output is not None:
             self._output.keep = 0
         self._write({self._key: FORMAT, "settings": settings})
 
     def add(self, number: int, points: int = 0, faults: int = 0) -> None:
-        """Adds the points of an item, or its faults if it failed; the line is on the disk before this returns."""
+        """Adds the points of an item or, if it failed, its number of faults. The line is on the disk on return."""
         line = {"number": number, **({"faults": faults} if faults else {"points": points})}
         self._take(line)
         self._write(line)
 
     def missing(self, numbers: range) -> Iterator[int]:
-        """Returns those of `numbers` without a result, in order."""
+        """Returns an iterator over those of `numbers` that have no result, in order."""
         return (number for number in numbers if number not in self.results)
 
     def _write(self, line: dict[str, Any]) -> None:
@@ -192,7 +193,7 @@ class StateFile:
 
 
 class Progress(Display):
-    """A display of the items played, the faults and the time left; `details` returns text to append."""
+    """A display of the number of items played, the failed games and the time left; `details` returns text to append."""
 
     def __init__(
         self, state: StateFile, planned: int, what: str, quiet: bool, details: Callable[[], str] = lambda: ""
@@ -210,7 +211,7 @@ class Progress(Display):
         elapsed, done = time.monotonic() - self.began, len(self._state.results)
         text = f"{done} of {self._planned} {self._what}"
         if self._state.faults:
-            text += f", {self._state.faults} failed games"
+            text += f", {count_of(self._state.faults, 'failed game')}"
         text += f" in {duration(elapsed)}"
         if done > self._before:
             text += f", {duration(elapsed * (self._planned - done) / (done - self._before))} left"

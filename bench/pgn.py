@@ -63,7 +63,7 @@ logging.getLogger("chess.pgn").setLevel(logging.CRITICAL)
 
 
 def termination_of(text: str) -> Termination:
-    """Returns why a game ended, as described by cutechess-cli, fastchess or a PGN file."""
+    """Returns the reason for a game's end that `text` gives in the words of a match program or PGN tag, or OTHER."""
     lowered = text.lower()
     try:
         return Termination(lowered)
@@ -74,7 +74,7 @@ def termination_of(text: str) -> Termination:
 def format_game(
     game: GameResult, event: str, time_controls: tuple[str, str], match_id: str = "", round_name: str = ""
 ) -> str:
-    """Returns a game with `moves` as PGN that ends with an empty line. `time_controls` are White's and Black's."""
+    """Formats a game and its moves as PGN that ends with an empty line. `time_controls` are White's and Black's."""
     pgn = chess.pgn.Game()
     pgn.setup(game.start_fen or chess.STARTING_FEN)
     tags = {
@@ -108,7 +108,7 @@ def _escape(value: str) -> str:
 
 
 def _annotate(node: chess.pgn.GameNode, record: MoveRecord) -> None:
-    """Adds a move's comment and tags."""
+    """Sets the comment of a move and, unless it is a book move, its evaluation and time tags."""
     if record.book:
         node.comment = "book"
         return
@@ -130,9 +130,9 @@ def _annotate(node: chess.pgn.GameNode, record: MoveRecord) -> None:
 class PgnLog:
     """A PGN file to which each finished game is appended and synced to the disk at once.
 
-    If that fails, the games wait in memory until the next append. The first write truncates the file to the size given
-    to `go_on`, 0 by default. If the file has been replaced or changed by others, the games go to a new file beside it,
-    which becomes `output`. Raises OSError if no file can be written.
+    If a write fails, the games wait in memory until the next append. The first write truncates the file to the size
+    given to `go_on`, 0 by default. If another program has removed, replaced or changed the file, the games go to a new
+    file in the same folder, which becomes `output`. The constructor raises OSError if the file cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -143,18 +143,18 @@ class PgnLog:
         self._gap = b""
 
     def go_on(self, size: int) -> None:
-        """Keeps the first `size` bytes of the file. An empty line separates them from the next game."""
+        """Makes the first write keep the first `size` bytes of the file, followed by an empty line."""
         self.output.keep = size
         self._gap = b"\n\n" if size else b""
 
     def append(self, text: str) -> bool:
-        """Appends a game; returns whether all games so far are on the disk."""
+        """Appends the PGN text of a game. Returns whether all games so far are on the disk."""
         self.waiting.append(self._gap + text.encode("utf-8"))
         self._gap = b""
         return self.flush()
 
     def flush(self) -> bool:
-        """Tries to write the waiting games; returns whether all were written. Stores what went wrong in `problem`."""
+        """Tries to write the waiting games. Returns whether all were written; a failure is described in `problem`."""
         while self.waiting:
             try:
                 self.output.append(self.waiting[0])
@@ -172,15 +172,15 @@ class PgnLog:
 
 
 def is_pgn(head: bytes) -> bool:
-    """Returns whether a file that begins with `head` contains games, that is, whether its first line is a tag."""
+    """Returns whether a file that begins with `head` is a PGN file: the first line that is not blank is a tag."""
     return _TAG.fullmatch(decode(head.lstrip().partition(b"\n")[0]).strip()) is not None
 
 
 def is_cut_game(raw: RawGame, event: str, players: Collection[str]) -> bool:
-    """Returns whether `raw` is a truncated game of this event and these players, as `format_game` writes it."""
+    """Returns whether `raw` is a truncated game in the style of `format_game`, of this event and these players."""
     begin = f'[Event "{_escape(event)}"]\n[Site "?"]\n'
     moves = raw.text.partition("\n\n")[2]
-    is_whole = re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves) is not None  # something else was appended
+    is_whole = re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves) is not None  # perhaps followed by other text
     if is_whole or not raw.text.replace("\n", "").isprintable():
         return False
     if not (raw.text.startswith(begin) or begin.startswith(raw.text)):
@@ -190,7 +190,7 @@ def is_cut_game(raw: RawGame, event: str, players: Collection[str]) -> bool:
 
 @dataclass(frozen=True)
 class RawGame:
-    """An unparsed game of a file: its first line, counted from 1, and its bytes from `start` to `end`."""
+    """An unparsed game of a file: the number of its first line (from 1), its offset in bytes, and its bytes."""
 
     line: int
     start: int
@@ -208,7 +208,7 @@ class RawGame:
 
     @cached_property
     def tags(self) -> dict[str, str]:
-        """The tags. Values are printable and short, because they are printed on terminals and in tables."""
+        """The values of the tags by name. They are made printable and short for terminals and tables."""
         tags: dict[str, str] = {}
         for line in map(str.strip, self.text.splitlines()):
             if line.startswith("["):
@@ -220,23 +220,23 @@ class RawGame:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the moves end with a result, so no move is missing."""
+        """Whether the game ends with a result, so that no moves are missing."""
         return _END.search(self.text) is not None
 
     def problem(self) -> str | None:
-        """Returns the first problem with the game's tags and structure, or None."""
+        """Returns a message if a required tag or the final result is missing, or the Result tag is wrong, or None."""
         missing = next((tag for tag in ("White", "Black", "Result") if tag not in self.tags), None)
         if missing:
             return f"the {missing} tag is missing"
         result, end = self.tags["Result"], _END.search(self.text)
         if result not in (*WHITE_POINTS, "*"):
-            return f"invalid result: {quoted(result)}"
+            return f"invalid Result tag: {quoted(result)}"
         if end is None:
             return "the game is cut short: it does not end with a result"
-        return None if end[1] == result else f"the tag says {result}, but the moves end with {end[1]}"
+        return None if end[1] == result else f"the Result tag is {result}, but the moves end with {end[1]}"
 
     def parse(self) -> chess.pgn.Game:
-        """Parses the game with its moves. Raises ValueError if a move is illegal."""
+        """Parses the game with its moves. Raises ValueError if there is no game or a move is illegal."""
         game = chess.pgn.read_game(io.StringIO(self.text))
         if game is None:
             raise ValueError("no game found")
@@ -246,8 +246,9 @@ class RawGame:
 
 
 def split_games(source: str | Path | bytes) -> Iterator[RawGame]:
-    """Splits a PGN file, or its contents, into games. Inside a comment, only a line that is a tag starts a new game.
+    """Yields the games of a PGN file, given by its path or its contents (bytes).
 
+    A line after the moves that begins with `[` starts a new game; inside a comment, the whole line must be a tag.
     Raises OSError if the file cannot be read.
     """
     data = source if isinstance(source, bytes) else read_bytes(source, MOST_BYTES)
@@ -270,7 +271,7 @@ def split_games(source: str | Path | bytes) -> Iterator[RawGame]:
 
 
 def decode(data: bytes) -> str:
-    """Decodes a PGN or EPD file as UTF-8 or, if it is not UTF-8, as Latin-1."""
+    """Decodes a PGN or EPD file as UTF-8, without an incomplete last character, or if that fails, as Latin-1."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -282,9 +283,10 @@ def decode(data: bytes) -> str:
 def read_games(path: str | Path, problems: list[str] | None = None) -> Iterator[GameResult]:
     """Yields the finished games of a PGN file in order, without their moves.
 
-    Broken games are skipped and appended to `problems` as `file:line: reason`; unfinished games ("*") are skipped
-    silently. Pairs are found by the Round tag and swapped colours, which works for games of Secateur, fastchess and
-    cutechess-cli. Raises OSError if the file cannot be read.
+    Games with a problem (see `RawGame.problem`) are skipped and reported in `problems` as `file:line: reason`;
+    unfinished games ("*") are skipped silently. Two games with the same round (up to the first dot of the Round tag)
+    and swapped colours form a pair, as in files of Secateur, fastchess and cutechess-cli. Raises OSError if the file
+    cannot be read.
     """
     waiting: dict[tuple[str, str, str], int] = {}
     pairs = 0

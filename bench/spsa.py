@@ -1,8 +1,8 @@
 """Simultaneous perturbation stochastic approximation (SPSA), which tunes many parameters at once by paired games.
 
-Each iteration moves every parameter up or down at random, plays the engine with these changes against the engine with
-the opposite changes, and moves every parameter a little towards the winner. An iteration takes two measurements, no
-matter how many parameters there are. (J. C. Spall, IEEE Transactions on Automatic Control 37, 1992, and IEEE
+Each iteration changes every parameter up or down at random, plays the engine with these changes against the engine with
+the opposite changes, and shifts every parameter a little towards the winner's value. It takes two measurements, however
+many parameters there are. (J. C. Spall, IEEE Transactions on Automatic Control 37, 1992, and IEEE
 Transactions on Aerospace and Electronic Systems 34, 1998. The form for games, with gains given by their last values, is
 that of Stockfish's fishtest.)
 """
@@ -37,7 +37,7 @@ GAIN_MAX: Final = 0.02
 
 
 def default_gain(iterations: int) -> float:
-    """Returns the default gain for a run of that length."""
+    """Returns the default gain for a run of that many iterations."""
     return min(GAIN_ITERATIONS / max(iterations, 1), GAIN_MAX)
 
 
@@ -47,10 +47,10 @@ class SpsaError(CommandError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The sizes of perturbations and moves in each iteration, counted from 0.
+    """The sizes of the perturbations and updates in each iteration. Iterations are counted from 0.
 
-    In the last of `iterations`, a parameter is perturbed by its step (Spall's c), and a point won moves it by `gain`
-    steps (fishtest's R). Both are larger in earlier iterations.
+    In the last of `iterations`, a parameter is perturbed by its step (Spall's c), and each point won shifts it by
+    `gain` steps (fishtest's R). Both are larger in earlier iterations. Raises `SpsaError` if an argument is invalid.
     """
 
     iterations: int
@@ -60,14 +60,14 @@ class Schedule:
         if self.iterations < 1:
             raise SpsaError(f"iterations must be at least 1 (got {self.iterations})")
         if not 0 < self.gain < math.inf:
-            raise SpsaError(f"the gain must be greater than 0 (got {self.gain:g})")
+            raise SpsaError(f"the gain must be finite and greater than 0 (got {self.gain:g})")
 
     def perturbation(self, iteration: int) -> float:
         """Returns the number of steps by which a parameter is perturbed: c_k / c_end."""
         return math.pow(self.iterations / (iteration + 1), GAMMA)
 
     def follow(self, iteration: int) -> float:
-        """Returns the number of steps by which a parameter moves for each point won: a_k / (c_k c_end)."""
+        """Returns the number of steps by which each point won shifts a parameter: a_k / (c_k c_end)."""
         stability = STABILITY * self.iterations
         decay = math.pow((stability + self.iterations) / (stability + iteration + 1), ALPHA)
         return self.gain * decay / self.perturbation(iteration)
@@ -77,7 +77,7 @@ class Spsa:
     """The state of a tuning run. `values`, float64[parameters], stay within their bounds.
 
     Call `propose`, play the iteration and call `update`. Several iterations may be in progress, and updates may come in
-    any order. The proposal of an iteration depends only on `seed`, its number and the values.
+    any order. The proposal of an iteration depends only on `seed`, the iteration's number and the current values.
     """
 
     def __init__(self, parameters: Iterable[Tunable], schedule: Schedule, seed: int = 0) -> None:
@@ -89,7 +89,7 @@ class Spsa:
         self.values = self._start.copy()
 
     def _flips(self, iteration: int) -> tuple[Floats, random.Random]:
-        """Returns the direction of each parameter, 1 or -1, and the generator that drew them."""
+        """Returns the direction of each parameter, 1.0 or -1.0, and the generator that drew the directions."""
         generator = random.Random(f"{self.seed}/{iteration}")
         return np.array([generator.choice((-1.0, 1.0)) for _ in self.parameters]), generator
 
@@ -97,12 +97,12 @@ class Spsa:
         return np.clip(values, self._low, self._high)
 
     def _named(self, values: Floats) -> dict[str, int]:
-        """Returns the values by name, rounded down and within the bounds."""
+        """Returns the values by name, rounded down and limited to the bounds."""
         whole = self._within(np.floor(values)).astype(int).tolist()
         return {parameter.name: value for parameter, value in zip(self.parameters, whole, strict=True)}
 
     def propose(self, iteration: int) -> tuple[dict[str, int], dict[str, int]]:
-        """Returns the values of the plus side and of the minus side by name, as whole numbers within the bounds."""
+        """Returns the values of the plus side and those of the minus side, by name, as integers within the bounds."""
         flips, generator = self._flips(iteration)
         change = flips * self.schedule.perturbation(iteration) * self._steps
         # Engines take whole numbers. Random rounding keeps the mean at the fractional value. Both sides share the
@@ -111,12 +111,12 @@ class Spsa:
         return self._named(self.values + change + draws), self._named(self.values - change + draws)
 
     def update(self, iteration: int, points: float) -> None:
-        """Moves the values by the result of an iteration: games won minus games lost by the plus side."""
+        """Updates the values after an iteration. `points` are the plus side's won games minus its lost games."""
         flips, _ = self._flips(iteration)
         self.values = self._within(self.values + flips * self.schedule.follow(iteration) * points * self._steps)
 
     def result(self) -> dict[str, int]:
-        """Returns the nearest whole values by name."""
+        """Returns the values by name, rounded to the nearest integers within the bounds."""
         return self._named(self.values + 0.5)
 
     def change_in_steps(self) -> Floats:
@@ -126,10 +126,10 @@ class Spsa:
 
 
 def select(table: Iterable[Tunable], only: Iterable[str] = ()) -> tuple[Tunable, ...]:
-    """Returns the tunables whose names match one of the patterns `only`, or without patterns, all but switches.
+    """Returns the tunables whose names match one of the patterns `only`. Without patterns, returns all except switches.
 
     `*` and `?` are wildcards. A tunable whose range is less than two steps is a switch, which cannot be perturbed in
-    both directions. Raises `SpsaError` if a pattern matches nothing.
+    both directions. Raises `SpsaError` if a pattern matches no tunable.
     """
     table, only = tuple(table), tuple(only)
     for pattern in only:

@@ -2,11 +2,11 @@
 
     bm, am            the best moves, one of which must be played; the bad moves, none of which may be played
     bm #5, dm 5       a mate that must be announced, in at most that many moves
-    c8 with c9 or c7  graded moves: points, and the moves that earn them, in the same order (STS)
-    c0 "f5=10, ..."   the same in one operand, if there is no c8
+    c8 with c9 or c7  graded moves (STS): c8 lists points, and c9 or c7 the moves that earn them, in the same order
+    c0 "f5=10, ..."   graded moves with their points in one operand, used if there is no c8
 
-python-chess parses moves and talks to the engine. The operations are parsed here, because many suites deviate from the
-format: moves in long notation, stray signs, mates as operands of `bm`.
+python-chess parses moves and talks to the engine. This module parses the operations, because many suites deviate from
+the format: moves in long notation, stray signs, mates as operands of `bm`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from engine.files import count_of, quoted, read_bytes, reason, shown
 _OPERATION: Final = re.compile(r"\s*+([A-Za-z]\w*+)(?=\s|;|$)((?:\"[^\"]*+\"|[^;\"]++)*+)(?:;|$)")
 _GRADE: Final = re.compile(r"(\S+)=(\d+)$")
 
-#: Seconds by which an engine may exceed its time, and seconds that it may take if it has no time limit.
+#: Seconds that an engine may take beyond `movetime`, and seconds that it may take if only nodes or depth are limited.
 GRACE_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 600.0
 
@@ -43,9 +43,10 @@ class SuiteError(CommandError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A position to solve: `grades` are the points of moves in UCI notation, `mate` is the most moves to mate.
+    """A position to solve. A solution earns `most` points.
 
-    If there are only `bad` moves, every other move solves the position. A solution earns `most` points.
+    `grades` has moves in UCI notation with their points; if it is empty, every move that is not in `bad` is a solution.
+    If `mate` is set, the move does not matter: the engine must announce a mate in at most `mate` moves.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Problem:
     most: int = 1
 
     def points(self, move: chess.Move | None, mate: int | None) -> int:
-        """Returns the points for `move`, given the number of moves to `mate` that the engine announces, if any."""
+        """Returns the points for `move`, or 0 for None. `mate` is the announced number of moves to mate, or None."""
         if move is None:
             return 0
         if self.mate is not None:
@@ -68,7 +69,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A position for an engine to solve under its limit. It can be pickled and sent to another machine."""
+    """A position, and the engine that solves it under the engine's limit. A task can be pickled."""
 
     engine: EngineSpec
     problem: Problem
@@ -82,8 +83,8 @@ class Task:
 class Solution:
     """An engine's answer to a position.
 
-    `seconds_to_solution` and `nodes_to_solution` count until the engine settles on a move that earns all points. They
-    are None if its final move is another. `error` says why there is no `move`.
+    `seconds_to_solution` and `nodes_to_solution` are the time and nodes from which on the engine's best move always
+    earned all points. They are None if the final move does not earn them. `error` says why there is no `move`.
     """
 
     engine: str
@@ -100,7 +101,7 @@ class Solution:
 
     @property
     def is_solved(self) -> bool:
-        """Whether all points were earned."""
+        """Whether the answer earned all points."""
         return not self.error and self.points == self.most
 
 
@@ -130,7 +131,7 @@ def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
 
 
 def parse_problem(line: str, name: str = "") -> Problem:
-    """Parses a line; `name` is used if the line has no id. Raises ValueError if the line is invalid."""
+    """Parses an EPD line. `name` is the problem's name if the line has no id. Raises ValueError if it is invalid."""
     fields = line.split(maxsplit=4)
     if len(fields) < 5:
         raise ValueError("expected a position of four fields and at least one operation")
@@ -155,12 +156,12 @@ def parse_problem(line: str, name: str = "") -> Problem:
     if mate is not None:
         return Problem(name, board.fen(), mate=abs(mate))
     if not grades and not bad:
-        raise ValueError("no task: expected bm, am, dm or graded moves")
+        raise ValueError("nothing to solve: expected bm, am, dm or graded moves (c8 or c0)")
     return Problem(name, board.fen(), grades, bad, most=max((points for _, points in grades), default=1))
 
 
 def _operations(text: str) -> Iterator[tuple[str, str]]:
-    """Yields the name and operands of each operation. Ignores semicolons before the first."""
+    """Yields the opcode and the operands (one string) of each operation. Raises ValueError if one is invalid."""
     place = 0
     text = text.strip().lstrip(";")
     while place < len(text):
@@ -172,7 +173,7 @@ def _operations(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _words(operands: str) -> list[str]:
-    """Returns the moves of an operand list, without the stray check and annotation signs of some suites."""
+    """Returns the words of an operand list, without words that consist only of stray check or annotation signs."""
     return [word for word in operands.replace(",", " ").split() if word.strip("+!?#")]
 
 
@@ -182,12 +183,12 @@ def _number(word: str) -> int:
     except ValueError:
         number = 0
     if not 0 < abs(number) < 1000:
-        raise ValueError(f"invalid number of moves to mate: {quoted(word)}")
+        raise ValueError(f"the number of moves to mate must be 1 to 999 (got {quoted(word)})")
     return number
 
 
 def _move(board: chess.Board, word: str) -> str:
-    """Converts a move from short algebraic, long algebraic or UCI notation to UCI. Raises ValueError."""
+    """Converts a move from short algebraic, long algebraic or UCI notation to UCI. Raises ValueError if illegal."""
     word = word.rstrip("!?")
     try:
         return board.parse_san(word).uci()
@@ -202,12 +203,12 @@ def _grades(board: chess.Board, operations: dict[str, str]) -> tuple[tuple[str, 
         points = operations["c8"].split()
         words = (operations.get("c9") or operations.get("c7", "")).split()
         if len(points) != len(words):
-            raise ValueError(f"{count_of(len(words), 'graded move')} but {count_of(len(points), 'grade')}")
+            raise ValueError(f"c8 has {count_of(len(points), 'grade')} for {count_of(len(words), 'move')} in c9 or c7")
         pairs = list(zip(words, points, strict=True))
     else:
         matches = [_GRADE.match(word) for word in operations.get("c0", "").replace(",", " ").split()]
         pairs = [(match[1], match[2]) for match in matches if match]
-        if len(pairs) < len(matches):  # c0 is a plain comment
+        if len(pairs) < len(matches):  # c0 is an ordinary comment
             return ()
     wrong = next((point for _, point in pairs if not point.isdecimal() or len(point) > 9), None)
     if wrong is not None:
@@ -216,7 +217,7 @@ def _grades(board: chess.Board, operations: dict[str, str]) -> tuple[tuple[str, 
 
 
 def solve(task: Task) -> Solution:
-    """Solves a position with an engine that this thread keeps for the next one. A failure is reported in `error`."""
+    """Solves a position. This thread keeps the engine for later tasks. A failure is described in `error`."""
     pool = engine_pool()
     try:
         return pool.run(_solve(task, pool))

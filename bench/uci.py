@@ -28,10 +28,10 @@ T = TypeVar("T")
 
 #: Seconds to wait for `uciok`.
 UCIOK_SECONDS: Final = 10.0
-#: Seconds to wait for `readyok` without any output, and in all. An engine may print lines while it compiles or loads.
+#: Seconds to wait for `readyok`, from the engine's last output and in total. An engine may print lines while it loads.
 READY_SECONDS: Final = 60.0
 START_SECONDS: Final = 600.0
-#: Seconds by which an engine may exceed its time before it counts as hanging.
+#: Seconds by which an engine may exceed its time before the engine counts as hanging.
 GRACE_SECONDS: Final = 2.0
 #: Seconds to wait after `quit` before killing the engine.
 QUIT_SECONDS: Final = 2.0
@@ -41,7 +41,7 @@ LAST_LENGTH: Final = 200
 LINE_LIMIT: Final = 1 << 20
 #: Scores are clamped to plus or minus this many centipawns.
 SCORE_LIMIT: Final = 1_000_000
-#: A thread keeps at most this many engines running. In a tournament it would otherwise keep a copy of every engine.
+#: A thread keeps at most this many idle engines. Otherwise it would keep a copy of every engine in a tournament.
 KEEP_ENGINES: Final = 4
 
 #: Lines that Secateur and Stockfish print if they ignore a file that an option names.
@@ -73,13 +73,13 @@ class Engine(chess.engine.UciProtocol):
         self._latest_start = 0.0
 
     def send_line(self, line: str) -> None:
-        """Sends a line, and records the time if it is a `go`."""
+        """Sends a line, and records the time if the line is a `go` command."""
         if line.startswith("go"):
             self.sent_go = time.perf_counter()
         super().send_line(line)
 
     def pipe_data_received(self, fd: int, data: Any) -> None:
-        """Records the arrival time, extends the limit on silence, and drops lines that are too long."""
+        """Records the arrival time, extends the time limit for silence, and drops a line longer than LINE_LIMIT."""
         self._last_heard = time.perf_counter()
         if self._silence is not None and not self._silence.expired():
             self._silence.reschedule(min(self.loop.time() + READY_SECONDS, self._latest_start))
@@ -101,7 +101,7 @@ class Engine(chess.engine.UciProtocol):
         self._last_lines[2] = line.strip()[:LAST_LENGTH] or self._last_lines[2]
 
     def _last_words(self) -> str:
-        """Describes the engine's last output, from stderr if there is any, even if the line is incomplete."""
+        """Describes the engine's last line, even if incomplete: on stderr or, if stderr is empty, on stdout."""
         for fd, stream in ((2, "stderr"), (1, "stdout")):
             said = bytes(self.buffer[fd]).decode(errors="replace").strip()[-LAST_LENGTH:] or self._last_lines[fd]
             if said:
@@ -110,7 +110,7 @@ class Engine(chess.engine.UciProtocol):
 
     @classmethod
     async def start(cls, spec: EngineSpec) -> Engine:
-        """Starts an engine and sets its options. Raises `EngineFaultError` (NOT_STARTED)."""
+        """Starts an engine and sets its options. Raises `EngineFaultError` (NOT_STARTED) if either fails."""
         try:
             _, engine = await cls.popen([spec.resolved_program(), *spec.command[1:]], cwd=spec.directory)
         except (OSError, EngineSpecError) as error:
@@ -128,7 +128,7 @@ class Engine(chess.engine.UciProtocol):
         return engine
 
     async def _prepare(self) -> str:
-        """Sends `uci` and the options, and waits for `readyok`; returns the problem, or an empty string."""
+        """Sends `uci` and the options, and waits for `readyok`. Returns the problem, or "" if there is none."""
         waits_for, began = "'uci' with 'uciok'", self.loop.time()
         try:
             async with asyncio.timeout(UCIOK_SECONDS):
@@ -147,13 +147,13 @@ class Engine(chess.engine.UciProtocol):
             return f"refused its options: {error}"
         finally:
             self._silence = None
-        # An engine that ignores a file would not play the requested match.
+        # An engine that ignores a file named by an option would not play the requested match.
         return f"refused its options: {self._refusal}" if self._refusal else ""
 
     async def become(self, spec: EngineSpec) -> None:
-        """Switches to `spec`, which must have the same `process_key`, and sends the options with new values.
+        """Switches to `spec`, which must have the same `process_key`, and sends the options whose values change.
 
-        If the engine refuses them or has exited, ends it and raises `EngineFaultError` (CRASH).
+        If the engine refuses the options or has exited, ends the engine and raises `EngineFaultError` (CRASH).
         """
         if spec.options != self.spec.options:
             try:
@@ -171,7 +171,7 @@ class Engine(chess.engine.UciProtocol):
         self.transport.close()
 
     async def end(self) -> None:
-        """Kills the engine and waits, for a limited time, until it and its pipes are closed."""
+        """Kills the engine. Waits up to QUIT_SECONDS until the process has exited and its pipes are closed."""
         assert self.transport is not None
         with contextlib.suppress(ProcessLookupError):
             self.transport.kill()
@@ -179,7 +179,7 @@ class Engine(chess.engine.UciProtocol):
         self.transport.close()
 
     async def close(self) -> None:
-        """Asks the engine to quit, and kills it if it does not."""
+        """Asks the engine to quit, and kills it if it is still running after QUIT_SECONDS."""
         with contextlib.suppress(TimeoutError, EngineError):
             async with asyncio.timeout(QUIT_SECONDS):
                 await self.quit()
@@ -187,9 +187,9 @@ class Engine(chess.engine.UciProtocol):
 
     @contextlib.asynccontextmanager
     async def must_answer(self, seconds: float) -> AsyncIterator[None]:
-        """Raises `EngineFaultError` (CRASH, HANG or ILLEGAL_MOVE) if the body fails or takes more than `seconds`.
+        """Converts failures of the engine in a `with` block to `EngineFaultError`; the caller must then end the engine.
 
-        The caller must then end the engine.
+        The error is HANG if the block takes more than `seconds`, CRASH if the engine exits, and otherwise ILLEGAL_MOVE.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -206,9 +206,10 @@ class Engine(chess.engine.UciProtocol):
     async def move(
         self, board: chess.Board, limit: chess.engine.Limit, game: object, patience: float
     ) -> tuple[chess.Move, MoveRecord]:
-        """Asks for a move in `board` and waits `patience` seconds for it; `game` identifies the game.
+        """Asks for a move in `board` and waits up to `patience` seconds; `game` identifies the game.
 
-        Returns the move and its record. Raises `EngineFaultError`.
+        Returns the move and its record. Raises `EngineFaultError` as `must_answer` does, and also if the engine gives
+        no move (ILLEGAL_MOVE) or has ignored a file that an option names (NOT_STARTED).
         """
         # python-chess waits for `readyok` before the first move of a game. This may take long but is not thinking time.
         if self.game != game:
@@ -246,7 +247,7 @@ class EnginePool:
         return self.loop.run_until_complete(work)
 
     def close(self) -> None:
-        """Ends all idle engines."""
+        """Ends all idle engines and closes the event loop."""
 
         async def close_all() -> None:
             await asyncio.gather(*(engine.close() for engine in self._idle.values()))
@@ -255,7 +256,7 @@ class EnginePool:
         self.loop.close()
 
     async def acquire(self, spec: EngineSpec) -> Engine:
-        """Returns an engine for `spec`, either an idle one or a new one. Raises `EngineFaultError`."""
+        """Returns an idle engine or a new engine for `spec`. Raises `EngineFaultError` if it cannot be used."""
         engine = self._idle.pop(spec.process_key(), None)
         if engine is None or engine.returncode.done():
             return await Engine.start(spec)
@@ -263,7 +264,7 @@ class EnginePool:
         return engine
 
     async def release(self, engine: Engine) -> None:
-        """Keeps an engine for later use unless it is dead or must restart; ends the oldest beyond KEEP_ENGINES."""
+        """Keeps an engine idle, or ends it if it is dead or must restart; ends the oldest beyond KEEP_ENGINES."""
         if engine.spec.restart or engine.returncode.done():
             await engine.end()
         else:
@@ -277,7 +278,7 @@ _pools: list[EnginePool] = []
 
 
 def engine_pool() -> EnginePool:
-    """Returns the engine pool of this thread."""
+    """Returns the engine pool of this thread, which is created by the first call."""
     pool: EnginePool | None = getattr(_of_thread, "pool", None)
     if pool is None or pool.loop.is_closed():
         pool = _of_thread.pool = EnginePool()
@@ -287,6 +288,6 @@ def engine_pool() -> EnginePool:
 
 @atexit.register
 def close_engines() -> None:
-    """Ends the idle engines of all threads of this process."""
+    """Closes the engine pools of all threads of this process."""
     while _pools:
         _pools.pop().close()

@@ -1,12 +1,12 @@
 """`secateur ablation`: measures the Elo gain of each search technique in games between sides that lack some of them.
 
-In each pair of games, each side lacks each technique with probability `SHARE`. The result counts for every technique
-that only one side had, so each game measures several. Each gain is measured with most of the other techniques in use;
-interactions are not measured. (This design is called random balance: F. E. Satterthwaite, Technometrics 1, 1959.)
+In each pair of games, each side lacks each technique with probability `SHARE`. The score counts for every technique
+that only one side had, so a game measures several techniques, each with most of the others in use. Interactions are
+not measured. (This design is called random balance: F. E. Satterthwaite, Technometrics 1, 1959.)
 
 The model is that of `bench.rating`, where a side's rating is the sum of its techniques' gains. The intervals come from
 the sandwich estimator on pairs, corrected for leverage (HC3 of J. G. MacKinnon and H. White, Journal of Econometrics
-29, 1985). With few pairs, an interval is at least as wide as the model's.
+29, 1985). With few pairs, an interval is at least as wide as the interval that the model alone implies.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def parser() -> Parser:
     """Returns the command's argument parser."""
     parser = Parser(
         prog="secateur ablation",
-        description="Measures the Elo gain of search techniques in games between copies of the engine that lack some.",
+        description="Measures the Elo gain of search techniques in games between engines that lack some of them.",
         epilog=_EPILOG,
         needs=("rich", "scipy"),
     )
@@ -99,10 +99,10 @@ def parser() -> Parser:
         "--games", type=int, metavar="N", default=DEFAULT_GAMES, help=f"number of games, even (default {DEFAULT_GAMES})"
     )
     games.add_argument(
-        "--state", type=Path, metavar="FILE", help="save the results in FILE, or continue the run saved there"
+        "--state", type=Path, metavar="FILE", help="save the results in FILE, or continue the run saved in it"
     )
     add_book_arguments(games)
-    games.add_argument("--concurrency", type=int, default=1, metavar="N", help="pairs at the same time (default 1)")
+    games.add_argument("--concurrency", type=int, default=1, metavar="N", help="pairs of games at once (default 1)")
     add_rule_arguments(
         parser.add_argument_group("adjudication", f"default: --resign {DEFAULTS['resign']} --draw {DEFAULTS['draw']}")
     )
@@ -118,7 +118,7 @@ def parser() -> Parser:
 
 @command("secateur ablation")
 def main(arguments: list[str]) -> int:
-    """Measures the gains and returns the exit status."""
+    """Measures and prints the gains; returns the exit status."""
     options = parser().parse_args(arguments)
     with arguments_are_judged():
         techniques = named(options.keys) or tuple(technique for technique in TECHNIQUES if not technique.needs_clock)
@@ -153,7 +153,7 @@ def main(arguments: list[str]) -> int:
             stopped = stopped or str(error)
         if stopped:
             unrecorded = "; not recorded" if options.ledger else ""
-            # A reason that names the file already says where the results are.
+            # If the message names the state file, it already says where the results are.
             kept = options.state and str(options.state) not in stopped
             _say(f"{stopped}{unrecorded}{f'; the results so far are in {shown(options.state)}' if kept else ''}")
         return FAILED if stopped or state.faults else OK
@@ -164,7 +164,7 @@ def _say(text: str) -> None:
 
 
 def _description(techniques: Sequence[Technique], options: argparse.Namespace) -> MatchDescription:
-    """Returns the match that the options describe. Raises ValueError if they are invalid."""
+    """Returns the match that the options describe. Raises ValueError if an option is invalid."""
     if options.games < 2 or options.games % 2:
         raise DescriptionError(f"--games must be even and at least 2: openings are played twice (got {options.games})")
     if options.suffix and not options.ledger:
@@ -184,7 +184,7 @@ def _description(techniques: Sequence[Technique], options: argparse.Namespace) -
 
 
 def _engine(name: str, lacks: Sequence[str], options: argparse.Namespace) -> EngineSpec:
-    """Returns Secateur without the techniques in `lacks`. Raises `EngineSpecError`."""
+    """Returns Secateur without the techniques in `lacks`. Raises `EngineSpecError` if the time control is invalid."""
     without = " ".join(lacks) or "<empty>"
     pairs = ("arg=--tuning", f"name={name}", f"option.Hash={HASH}", f"option.Without={without}")
     return engine_from_pairs(this_engine(*pairs), (), options.tc)
@@ -210,7 +210,7 @@ def _count_benchmark(quiet: bool) -> int:
 def _state(
     keys: Sequence[str], description: MatchDescription, commits: Sequence[str], options: argparse.Namespace
 ) -> StateFile:
-    """Opens the state of the run. Raises `PairsError` if the file belongs to a different run."""
+    """Opens the state of the run. Raises `PairsError` if the file cannot be used or belongs to a different run."""
     state = StateFile(options.state, "ablation")
     games = {name: getattr(options, name) for name in ("tc", "book", "order", "plies", "seed", "bench_nodes")}
     games |= {"hash": HASH, "techniques": keys, "share": SHARE, "adjudication": asdict(description.adjudication)}
@@ -220,12 +220,12 @@ def _state(
     played = state.settings.get("games", {})
     differ = [name for name, value in json.loads(json.dumps(games)).items() if played.get(name) != value]
     if differ:
-        raise PairsError(f"{shown(options.state)}: belongs to another run ({', '.join(differ)} differ)")
+        raise PairsError(f"{shown(options.state)}: belongs to a run with other settings ({', '.join(differ)})")
     return state
 
 
 def _play(keys: Sequence[str], plan: Plan, state: StateFile, options: argparse.Namespace) -> None:
-    """Plays the missing pairs. Raises `PairsError` or KeyboardInterrupt; `state` then has the results so far."""
+    """Plays the missing pairs. Raises `PairsError` if engines fail; `state` then has the results so far."""
     description = plan.description
     missing = list(state.missing(range(description.rounds)))
     if not missing:
@@ -242,7 +242,7 @@ def _play(keys: Sequence[str], plan: Plan, state: StateFile, options: argparse.N
 
     def on_problem(number: int, fault: str) -> None:
         lacks = " against ".join(" ".join(side) or "nothing" for side in left_out(keys, options.seed, number))
-        _say(f"pair {number + 1} (without {lacks}): {fault}")
+        _say(f"pair {number + 1} (left out: {lacks}): {fault}")
 
     with Progress(state, description.rounds, "pairs", options.quiet):
         for _ in play_pairs(map(task, missing), state, on_problem, options.concurrency):
@@ -256,7 +256,7 @@ def _record(
     description: MatchDescription,
     options: argparse.Namespace,
 ) -> None:
-    """Saves a record for each technique. Raises `LedgerError`."""
+    """Saves a record for each technique in the ledger. Raises `LedgerError` if a record cannot be saved."""
     assert state.settings is not None
     circumstances = circumstances_of(description)
     together = f"one of {len(techniques)} techniques, each of which a side lacked with probability {SHARE:.0%}"
@@ -286,7 +286,7 @@ def _record(
 def _report(
     techniques: Sequence[Technique], found: dict[str, Effect], state: StateFile, options: argparse.Namespace
 ) -> None:
-    """Prints the gains, largest first."""
+    """Prints the gains, largest first, as a table, or as JSON with `--json`."""
     games = 2 * len(state.results)
     order = sorted(techniques, key=lambda technique: -found[technique.key].elo)
     if options.json:
@@ -315,7 +315,7 @@ class Effect:
 def left_out(techniques: Sequence[str], seed: int, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the techniques that the first and the second side of pair `number` lack.
 
-    They depend only on the arguments. They are never the same for both sides, because that would measure nothing.
+    The choice depends only on the arguments. It is never the same for both sides, because that would measure nothing.
     """
     rng = random.Random(f"{seed}/{number}")
     while True:
@@ -325,10 +325,10 @@ def left_out(techniques: Sequence[str], seed: int, number: int) -> tuple[tuple[s
 
 
 def effects(techniques: Sequence[str], seed: int, results: Mapping[int, int]) -> dict[str, Effect]:
-    """Estimates the gain of each technique from the first side's points (-2 to 2) by pair number.
+    """Returns the estimated gain of each technique. `results` has the first side's points (-2 to 2) by pair number.
 
     `techniques`, in this order, and `seed` must be those given to `left_out`. Raises `PairsError` if there are too few
-    pairs, or if they are so one-sided that a gain has no bound.
+    pairs, or if they are so one-sided that the estimate of a gain is infinite.
     """
     had = np.zeros((len(results), len(techniques)))
     for row, number in enumerate(sorted(results)):
@@ -353,7 +353,7 @@ def effects(techniques: Sequence[str], seed: int, results: Mapping[int, int]) ->
 
 
 def _deviations(had: Floats, scores: Floats, gains: Floats) -> Floats:
-    """Returns the standard deviations of the gains in natural units, as float64[techniques]."""
+    """Returns the standard errors of the gains in natural units, as float64[techniques]."""
     from scipy.special import expit
 
     expected = expit(had @ gains)

@@ -1,4 +1,4 @@
-"""`secateur bench`: the deterministic benchmark."""
+"""`secateur bench`: runs the deterministic benchmark."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from search.limits import DEFAULT_HASH
 
 @command("secateur bench")
 def main(arguments: list[str]) -> int:
-    """Runs the benchmark. Without `--json`, the last line on stdout is `<nodes> nodes <nps> nps`."""
+    """Runs the benchmark; returns 0. Without `--json`, the last line on stdout is `<nodes> nodes <nps> nps`."""
     parser = Parser(
         prog="secateur bench",
         description="Searches fixed positions to a fixed depth on one thread. The node count identifies the version of "
         "the search: it is the same on every machine and in every run.",
     )
     parser.add_argument("depth", nargs="?", type=int, default=DEFAULT_DEPTH, help=f"plies (default {DEFAULT_DEPTH})")
-    parser.add_argument("--hash", type=int, default=DEFAULT_HASH, metavar="MIB", help="TT size")
+    parser.add_argument("--hash", type=int, default=DEFAULT_HASH, metavar="MIB", help="TT size (default %(default)s)")
     parser.add_argument("--classical", action="store_true", help="use the classical evaluation, as with UseNNUE off")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     options = parser.parse_args(arguments)

@@ -34,7 +34,7 @@ from search.theory.trees import Tree, TreeGame
 #: A middlegame with captures and checks for both sides.
 MIDDLEGAME: Final = "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 0 8"
 
-#: The number of shuffled orders that are averaged.
+#: The leaf counts of this many shuffled move orders are averaged.
 SHUFFLES: Final = 5
 
 #: Half the width of aspiration windows, in the game's units (about half a pawn in chess).
@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A game that is searched from a position to a depth."""
+    """A search problem: a game, the position at the root, and the depth in plies."""
 
     name: str
     game: SearchGame[Any, Any]
@@ -73,12 +73,12 @@ class Subject:
     depth: int
 
 
-#: The name of a subject, and the number of leaves that each technique evaluates in it. Minimax comes first.
+#: A column: the name of a subject, and the number of leaves by technique. Minimax comes first.
 Column = tuple[str, dict[str, float]]
 
 
 def subjects() -> list[Subject]:
-    """Returns the columns of the table in docs/explorer.md."""
+    """Returns the subjects of the table in docs/explorer.md, one for each column."""
     return [
         uniform_subject(4, 8),
         Subject("tic-tac-toe", TicTacToe(), EMPTY, 9),
@@ -89,12 +89,12 @@ def subjects() -> list[Subject]:
 
 
 def uniform_subject(branching: int, depth: int) -> Subject:
-    """Returns a uniform tree whose leaves have random values."""
+    """Returns the subject with the uniform tree of this branching factor and depth, and random leaf values."""
     return Subject(f"uniform, b = {branching}", TreeGame(uniform_tree(branching, depth, "random", 1)), 0, depth)
 
 
 def measure(subject: Subject, show: Callable[[str], None] = lambda _: None) -> Column:
-    """Counts the leaves for every technique, in the order of the table."""
+    """Returns the subject's column, with the techniques in the table's order. Calls `show` before each step."""
     show(f"{subject.name}: storing the tree")
     tree = game_tree(subject.game, subject.position, subject.depth, most_nodes=2_000_000)
     leaves = {}
@@ -126,7 +126,7 @@ def _orders(tree: Tree, depth: int) -> tuple[Row, ...]:
 
 
 def _bound(leaves: int, depth: int) -> float:
-    """Applies Knuth and Moore's formula with the branching factor of a uniform tree that has `leaves` leaves."""
+    """Returns Knuth and Moore's minimum number of leaves, for the uniform tree with this depth and leaf count."""
     branching = effective_branching(leaves, depth)
     if abs(branching - round(branching)) < 1e-9:
         return minimal_leaves(round(branching), depth)
@@ -134,7 +134,7 @@ def _bound(leaves: int, depth: int) -> float:
 
 
 def _techniques(subject: Subject) -> tuple[Row, ...]:
-    """Returns the rows for searches in the game's move order, with one technique added at a time, then with all."""
+    """Returns the rows for alpha-beta in the game's move order: plain, with single techniques, and with several."""
     game, position, depth = subject.game, subject.position, subject.depth
 
     def plain(search: Callable[..., int]) -> int:
@@ -167,7 +167,7 @@ def _techniques(subject: Subject) -> tuple[Row, ...]:
 
 
 def table(columns: Sequence[Column]) -> str:
-    """Returns the leaf counts and their shares of minimax's count, as a Markdown table."""
+    """Returns a Markdown table of the leaf counts and of their shares of the minimax count."""
 
     def cell(column: Column, technique: str) -> str:
         leaves = column[1][technique]

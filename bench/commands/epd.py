@@ -1,4 +1,4 @@
-"""`secateur epd`: runs test suites on any UCI engine and counts points, time and nodes to solution."""
+"""`secateur epd`: runs test suites on UCI engines and measures points, and the time and nodes to solution."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ examples:
   secateur epd sts.epd mates.epd --nodes 100000 --concurrency 2 --json \\
       --engine cmd=./secateur name=new --engine cmd=stockfish option.Hash=64
 
-Without --engine, Secateur solves the positions. The exit status is 1 if a line is invalid or an answer is missing.
+Without --engine, Secateur solves the positions. The times and nodes to solution are means over the solved positions.
+The exit status is 1 if a line is invalid or an answer is missing.
 """
 
 
@@ -51,11 +52,11 @@ def parser() -> Parser:
         action="append",
         nargs="+",
         metavar="KEY=VALUE",
-        help="cmd=, name=, arg=, dir=, option.NAME=, nodes=",
+        help="engine to test: cmd=, name=, arg=, dir=, option.NAME=, nodes=",
     )
     parser.add_argument("--each", nargs="+", default=[], metavar="KEY=VALUE", help="settings for every engine")
     parser.add_argument("--first", type=int, metavar="N", help="use only the first N positions of each file")
-    parser.add_argument("--concurrency", type=int, default=1, help="positions at the same time (default 1)")
+    parser.add_argument("--concurrency", type=int, default=1, help="number of positions at once (default 1)")
     parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="run on this Dask cluster")
     parser.add_argument("--details", action="store_true", help="also list the unsolved positions")
     parser.add_argument("--ledger", metavar="ID", help="record the result of one suite in bench/ledger/suites/ID.json")
@@ -68,7 +69,7 @@ def parser() -> Parser:
 
 @command("secateur epd")
 def main(arguments: list[str]) -> int:
-    """Runs the suites; returns the exit status."""
+    """Runs the suites, prints the results and returns the exit status."""
     options = parser().parse_args(arguments)
     with arguments_are_judged():
         engines = _engines(options)
@@ -126,7 +127,7 @@ def _engines(options: argparse.Namespace) -> list[EngineSpec]:
 
 
 def _solve_all(tasks: list[Task], options: argparse.Namespace, troubles: list[str]) -> dict[int, Solution]:
-    """Returns the solutions by task index, incomplete after Ctrl-C. Shows progress and appends to `troubles`."""
+    """Returns the solutions by index into `tasks`; after Ctrl-C, some are missing. Appends problems to `troubles`."""
     compile_kernels({task.engine for task in tasks}, options.cluster)
     numbers = {id(task): number for number, task in enumerate(tasks)}
     answers: dict[int, Solution] = {}
@@ -154,7 +155,7 @@ def _solve_all(tasks: list[Task], options: argparse.Namespace, troubles: list[st
 
 
 def totals(rows: list[Solution], engine: str) -> dict[str, Any]:
-    """Returns an engine's totals in a suite. Means to solution are over solved positions, or None if there are none."""
+    """Returns an engine's totals by name. The means to solution are over solved positions (None if there are none)."""
     own = [row for row in rows if row.engine == engine]
     solved = [row for row in own if row.is_solved]
     return {
@@ -183,9 +184,9 @@ def _to_json(rows: dict[str, list[Solution]], engines: list[EngineSpec], trouble
 def _record(
     options: argparse.Namespace, rows: dict[str, list[Solution]], engines: list[EngineSpec], troubles: list[str]
 ) -> None:
-    """Records the result of the only suite. Raises LedgerError if the result is incomplete."""
+    """Records the result of the only suite. Raises LedgerError if it is incomplete or cannot be saved."""
     if troubles or not rows:
-        raise LedgerError(f"{options.ledger} is not recorded: lines or answers are missing")
+        raise LedgerError(f"{options.ledger} is not recorded: the result is incomplete")
     ((path, found),) = rows.items()
     record = SuiteRecord(
         id=options.ledger,
@@ -202,11 +203,11 @@ def _record(
 def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: bool) -> None:
     from rich.table import Table
 
-    def to_it(seconds: float | None, nodes: float | None) -> tuple[str, str]:
+    def to_solution(seconds: float | None, nodes: float | None) -> tuple[str, str]:
         return "" if seconds is None else f"{seconds:.3f} s", "" if nodes is None else f"{nodes:.0f}"
 
     table = Table("suite", "engine", "limit", box=None, pad_edge=False)
-    for head in ("solved", "points", "mean time to it", "mean nodes to it", "time", "nodes/s"):
+    for head in ("solved", "points", "mean time to solution", "mean nodes to solution", "time", "nodes/s"):
         table.add_column(head, justify="right")
     for path, found in rows.items():
         for engine in engines:
@@ -217,12 +218,12 @@ def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: b
                 str(engine.limit),
                 f"{total['solved']}/{total['positions']}",
                 f"{total['points']}/{total['of']} ({100 * total['points'] / max(total['of'], 1):.1f} %)",
-                *to_it(total["seconds_to_solution"], total["nodes_to_solution"]),
+                *to_solution(total["seconds_to_solution"], total["nodes_to_solution"]),
                 f"{total['seconds']:.1f} s",
                 f"{total['nodes'] / total['seconds']:.0f}" if total["seconds"] else "",
             )
         if details:
             for row in found:
                 if not row.is_solved:
-                    print(f"{row.problem}: {row.engine} played {row.move or 'nothing'}, {row.points}/{row.most}")
+                    print(f"{row.problem}: {row.engine} played {row.move or 'no move'}, {row.points}/{row.most} points")
     result_console().print(table)

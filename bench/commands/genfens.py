@@ -1,7 +1,8 @@
 """`secateur genfens`: prints random openings for data generation, in the format that OpenBench's client reads.
 
 The client runs `ENGINE "genfens N seed S book <None|FILE> EXTRA" quit` several times at once and collects the lines
-that begin with `info string genfens`. It gives up after 15 seconds without one. The workload sets the options EXTRA.
+that begin with `info string genfens`. It gives up after 15 seconds without such a line. The workload specifies EXTRA,
+further options of this command.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ import chess
 from bench.openings import MOST_BYTES, BookError, load_openings, parse_plies, parse_position, play_random_moves
 from engine.arguments import Parser, command
 from engine.errors import arguments_are_judged
-from engine.files import read_bytes, reason, shown
+from engine.files import count_of, read_bytes, reason, shown
 from engine.progress import Steps
 
 #: The prefix of the lines that the client collects.
 PREFIX: Final = "info string genfens"
 
-#: Numbers of random plies from the start position, as in self-play, and from a book position.
+#: The default ranges of random plies from the start position, as in self-play, and from a book position.
 START_PLIES: Final = "8-9"
 BOOK_PLIES: Final = "1-4"
 
-#: The client plays Chess960 if the book's name contains one of these, so this command does the same.
+#: The client plays Chess960 if the book's name contains one of these, and so does this command.
 CHESS960_NAMES: Final = ("FRC", "960", "FISCHER")
 
-#: TT size in MiB: each opening is searched briefly, with an empty TT.
+#: TT size in MiB. A small TT suffices, because each search is short and starts with an empty TT.
 HASH: Final = 1
 
-#: The command gives up after this many unsuitable candidates in a row.
+#: The command gives up after it has rejected this many candidates in a row.
 PATIENCE: Final = 1000
 
-#: A function that draws a position to play random moves from. It raises ValueError if the book's line is damaged.
+#: A function that draws a position from which random moves are played. Raises ValueError if it draws an invalid line.
 Draw = Callable[[random.Random], chess.Board]
 
 
@@ -72,8 +73,8 @@ def _parser() -> Parser:
     parser = Parser(
         prog="secateur genfens",
         usage="secateur genfens N seed S book None|FILE [--plies N|N-M] [--score CP] [--nodes N]",
-        description="Prints random openings for OpenBench's data generation. They are distinct, not in check and not "
-        "decided. The same arguments give the same openings.",
+        description="Prints random openings for OpenBench's data generation. They differ from each other, and the side "
+        "to move is not in check. The same arguments give the same openings.",
     )
     parser.add_argument("count", type=int, metavar="N", help="number of openings")
     parser.add_argument("seed_word", choices=("seed",), metavar="seed")
@@ -84,17 +85,18 @@ def _parser() -> Parser:
         "--plies", metavar="N|N-M", help=f"random plies (default {START_PLIES}, or {BOOK_PLIES} from a book)"
     )
     parser.add_argument(
-        "--score", type=int, default=1000, metavar="CP", help="largest absolute score in centipawns (default 1000)"
+        "--score", type=int, default=1000, metavar="CP", help="highest score for either side, in cp (default 1000)"
     )
-    parser.add_argument("--nodes", type=int, default=5000, metavar="N", help="nodes for each opening (default 5000)")
+    parser.add_argument("--nodes", type=int, default=5000, metavar="N", help="nodes to score an opening (default 5000)")
     return parser
 
 
 def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: int, nodes: int) -> Iterator[str]:
     """Yields the FENs of `count` different openings, which depend only on the arguments.
 
-    Each is a position from `draw` after `plies` (least, most) random plies, if a search of `nodes` nodes scores it
-    within `score` centipawns of 0. Raises BookError after PATIENCE unsuitable candidates in a row.
+    A candidate is a position from `draw` after `plies` (least, most) random plies. It is rejected if it is not new, if
+    the side to move is in check or has no legal move, or if a search of `nodes` nodes scores it above `score`
+    centipawns for either side. Raises BookError after PATIENCE rejected candidates in a row.
     """
     # Imported here so that `--help` does not load the kernels.
     from eval.network.format import shipped_network
@@ -107,7 +109,8 @@ def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: i
     failures, problem = 0, ""
     while len(seen) < count:
         if failures == PATIENCE:
-            raise BookError(f"found {len(seen)} openings, then rejected {PATIENCE} candidates in a row{problem}")
+            found = f"found {count_of(len(seen), 'opening')}"
+            raise BookError(f"{found}, then rejected {PATIENCE} candidates in a row{problem}")
         failures += 1
         try:
             board = draw(generator)
@@ -126,7 +129,7 @@ def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: i
 
 
 def _from_book(path: Path) -> Draw:
-    """Returns a function that draws positions from a book. Raises BookError if the book cannot be read."""
+    """Returns a function that draws positions from a book. Raises BookError if the book is empty or unreadable."""
     if path.suffix.lower() == ".pgn":
         games = load_openings(path)
         return lambda generator: generator.choice(games).board()
@@ -135,6 +138,6 @@ def _from_book(path: Path) -> Draw:
     except OSError as error:
         raise BookError(f"{shown(path)}: cannot be read: {reason(error)}") from None
     if not lines:
-        raise BookError(f"{shown(path)}: is empty")
+        raise BookError(f"{shown(path)}: the book is empty")
     chess960 = any(name in path.name.upper() for name in CHESS960_NAMES)
     return lambda generator: parse_position(generator.choice(lines).decode("utf-8", "replace"), chess960)[0]

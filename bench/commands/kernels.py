@@ -1,4 +1,4 @@
-"""`secateur kernels`: compiles the kernels ahead of time, and lists the libraries."""
+"""`secateur kernels`: compiles the kernels ahead of time into libraries, and lists these libraries."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _is_up_to_date(level: Level) -> bool:
-    """Returns whether a level has a valid library of these sources and this Numba, and reports it on stderr if so."""
+    """Returns whether the library of `level` was built from these sources with this Numba; if so, reports it."""
     path = library_path(level, folder())
     try:
         found = fitting_description(path, level, source_hash())
@@ -70,7 +70,7 @@ def _is_up_to_date(level: Level) -> bool:
 
 
 def _build(levels: list[Level]) -> int:
-    """Builds libraries in child processes, one per core at a time; shows progress and returns the exit status."""
+    """Builds the libraries in child processes, at most one per core at once. Returns 1 if a build failed, else 0."""
     if not levels:
         return 0
     start = time.perf_counter()
@@ -91,7 +91,7 @@ def _build(levels: list[Level]) -> int:
 
 
 def _build_one(level: Level) -> tuple[bool, str]:
-    """Builds one level's library; returns whether that worked, and a message."""
+    """Builds the library of one level. Returns whether the build succeeded, and a message."""
     path = library_path(level, folder())
     done = subprocess.run(
         [sys.executable, "-m", "search.export", level.name, str(path)],
@@ -111,9 +111,9 @@ def _size(path: Path) -> str:
 
 
 def _list() -> int:
-    """Prints a line for each level, the kernels that this machine uses, and why it does not use others.
+    """Prints a line for each level, the reasons why libraries are not used, and the kernels in use.
 
-    Returns 1 if a library is unusable or there are no kernels at all, else 0.
+    Returns 1 if a library is invalid or there are neither libraries nor Numba to use, else 0.
     """
     status = 0
     place, sources = folder(), source_hash()

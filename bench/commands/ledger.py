@@ -12,6 +12,7 @@ from bench.results import MatchResult
 from bench.stats import Sprt
 from engine.arguments import Parser, command, complain_about
 from engine.errors import FAILED, OK
+from engine.files import count_of
 
 
 @command("secateur ledger")
@@ -21,7 +22,7 @@ def main(arguments: list[str]) -> int:
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--write", action="store_true", help="update the table in bench/ledger/README.md")
     mode.add_argument(
-        "--check", action="store_true", help="check that the table is current and every quoted figure has a record"
+        "--check", action="store_true", help="check that the table is current and quoted figures agree with records"
     )
     options = parser.parse_args(arguments)
     if options.write:
@@ -32,7 +33,7 @@ def main(arguments: list[str]) -> int:
         return FAILED if problems else OK
     else:
         for record in records.load():
-            print(f"{record.id}: {record.what}: {record.figure}, {record.games} games, {record.verdict}")
+            print(f"{record.id}: {record.what}: {record.figure}, {count_of(record.games, 'game')}, {record.verdict}")
     return OK
 
 
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options that record a match in the ledger."""
     group = parser.add_argument_group("ledger")
     group.add_argument("--ledger", metavar="ID", help="record the result in bench/ledger/ID.json")
-    group.add_argument("--what", metavar="TEXT", help="what was tested, in one line")
+    group.add_argument("--what", metavar="TEXT", help="description of the test, in one line")
     add_circumstances(group)
 
 
@@ -52,9 +53,9 @@ def add_circumstances(group: argparse._ActionsContainer) -> None:
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Checks the options before the games. Raises `LedgerError` if the result could not be recorded.
+    """Checks the options before the games. Raises `LedgerError` if `--what` is missing or the id cannot be used.
 
-    Sets `options.commit` to the current commit if none is named.
+    Sets `options.commit` to the current commit if no commit is given.
     """
     if options.ledger is None:
         return
@@ -72,7 +73,7 @@ def record_match(
 ) -> None:
     """Records the match if `--ledger` was given; `circumstances` contains `book` and `time_control`.
 
-    Raises `LedgerError`, also if the match is unfinished.
+    Raises `LedgerError` if the match is unfinished or has no games, or if the record cannot be saved.
     """
     if options.ledger is None:
         return

@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
 
 def add_result_arguments(parser: Parser) -> None:
     """Adds the options for output and records of a match, which `prepare` and `conclude` read."""
-    parser.add_argument("--plot", metavar="FILE.png|svg", help="plot the score, and the LLR of a test, over the pairs")
+    parser.add_argument("--plot", metavar="FILE.png|svg", help="plot the score, and the LLR of sprt, after each pair")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
     ledger.add_arguments(parser)
@@ -79,7 +79,7 @@ def conclude(
     pgn: str | None = None,
     test: Sprt | None = None,
 ) -> int:
-    """Plots and records a result; returns the exit status. `pgn` is the file from which `--resume` continues."""
+    """Plots and records a result if the options say so. `pgn` is the match's PGN file. Returns the exit status."""
     if result.interrupted and pgn:
         print(f"secateur {name}: interrupted; --resume continues {pgn}", file=sys.stderr)
     if options.plot is not None:
@@ -93,7 +93,7 @@ def conclude(
 def play_shown(name: str, description: MatchDescription, quiet: bool, test: Sprt | None = None) -> MatchResult:
     """Plays a match or tournament for the command `name` and reports its problems.
 
-    Stops early if `test` is decided. Shows the progress unless `quiet`. Raises CommandError.
+    Stops early if `test` accepts or rejects. Shows the progress unless `quiet`. Raises CommandError if play fails.
     """
     names = tuple(engine.name for engine in description.engines)
     planned = 2 * len(pairings(description)) * description.rounds
@@ -118,7 +118,7 @@ def play_shown(name: str, description: MatchDescription, quiet: bool, test: Sprt
 
 
 def report_problems(name: str, result: MatchResult, told: Collection[str] = ()) -> None:
-    """Prints the notes, and the problems that are not in `told`, to stderr."""
+    """Prints the problems that are not in `told`, and the notes, to stderr."""
     complain_about(f"secateur {name}", [problem for problem in result.problems if problem not in told])
     for note in result.notes:
         complain(f"secateur {name}", f"note: {note}")

@@ -14,7 +14,7 @@ from engine.progress import Steps
 
 @command("secateur perft")
 def main(arguments: list[str]) -> int:
-    """Runs perft. Without `--json`, the last lines on stdout are `Nodes searched: <n>` and `<nps> nps`."""
+    """Runs perft; returns 0. Without `--json`, the last lines on stdout are `Nodes searched: <n>` and `<nps> nps`."""
     parser = Parser(
         prog="secateur perft",
         description="Counts the sequences of N legal moves from a position, without a hash table. The moves of the "
@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--depth", type=int, required=True, metavar="N", help="plies")
     parser.add_argument("--fen", default=chess.STARTING_FEN, help="position, standard or Chess960 (default: startpos)")
-    parser.add_argument("--threads", type=int, default=1, metavar="T", help="threads (default 1)")
+    parser.add_argument("--threads", type=int, default=1, metavar="T", help="number of threads (default 1)")
     parser.add_argument("--divide", action="store_true", help="also print the count below each root move")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
 
 
 def read_board(fen: str) -> chess.Board:
-    """Returns the board of a FEN, as a Chess960 board if the castling rights require it. Raises ValueError."""
+    """Returns the board of a FEN (Chess960 if the castling rights require it). Raises ValueError if it is not legal."""
     from search.game import Game
 
     board = chess.Board(fen)

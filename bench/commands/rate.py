@@ -20,7 +20,7 @@ _EPILOG = """\
 example:
   secateur rate games.pgn more.pgn --anchor "Weiss 1.0=2898" --white auto
 
-Errors are half the width of a 95 % interval, relative to the anchor, or to the average if there is none.
+The column +- is half the width of a 95 % interval, relative to the anchors, or to the average if there are none.
 """
 
 
@@ -52,7 +52,7 @@ def _white(text: str) -> float | None:
 
 
 def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList:
-    """Rates the games with the anchors and the white advantage of the options. Raises `RatingError`."""
+    """Rates the games with the options' anchors and white advantage. Raises `RatingError` if they do not suffice."""
     return rate(games, dict(options.anchor), options.white)
 
 
@@ -85,7 +85,7 @@ def show(table: RatingList, options: argparse.Namespace) -> None:
 
 @command("secateur rate")
 def main(arguments: list[str]) -> int:
-    """Rates the games and returns the exit status."""
+    """Rates the games, prints the list and returns the exit status."""
     parser = Parser(
         prog="secateur rate",
         description="Rates every player of the given PGN files by maximum likelihood.",
@@ -110,14 +110,14 @@ def main(arguments: list[str]) -> int:
 def read_all(
     files: list[str], on_file: Callable[[str], None] = lambda path: None
 ) -> tuple[list[GameResult], list[str]]:
-    """Returns the finished games of all files, and the problems in them. No pair spans two files."""
+    """Returns the finished games of all files, with distinct pair numbers, and a message for each problem."""
     games: list[GameResult] = []
     problems: list[str] = []
     for path in files:
         first = len(games)
         on_file(path)
         try:
-            # A pair's number is at most its game's, so the offset keeps pairs of different files apart.
+            # No file has more pairs than finished games, so this offset keeps the pairs of different files apart.
             games += [replace(game, pair=game.pair + first) for game in read_games(path, problems)]
         except OSError as error:
             problems.append(f"{shown(path)}: {reason(error)}")

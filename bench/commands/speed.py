@@ -1,6 +1,6 @@
 """`secateur speed`: compares Secateur's speed with that of other UCI engines, and times its start.
 
-Times depend on the machine and its load. Ratios between alternating runs depend on them much less.
+Times depend on the machine and its load. Ratios between alternating runs depend much less on both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PERFT_POSITIONS: Final = ((chess.STARTING_FEN, 6, 119_060_324), (KIWIPETE, 5, 19
 #: Positions of the search measurements: an opening, middlegames, tactics, an endgame.
 SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, POSITIONS[12], POSITIONS[15])
 
-#: Seconds to wait for the first count. An engine without perft never answers.
+#: Seconds to wait for the answer to `go perft 1`. An engine without perft never answers.
 PERFT_PATIENCE: Final = 30.0
 
 
@@ -38,7 +38,7 @@ Row = tuple[str, str, tuple[float, ...]]
 
 
 def cells(row: Row) -> tuple[str, str, str]:
-    """Returns a row's name, median and spread as text."""
+    """Returns a row's name, median and range (empty for a single round) as text."""
     name, unit, values = row
 
     def show(value: float) -> str:
@@ -49,7 +49,7 @@ def cells(row: Row) -> tuple[str, str, str]:
 
 
 def perft_speed(spec: EngineSpec, movetime: int) -> float:
-    """Returns the leaves per second of `go perft` over PERFT_POSITIONS. Raises EngineError, also for a wrong count."""
+    """Returns the leaves per second of `go perft` in PERFT_POSITIONS. Raises EngineError, also for a wrong count."""
     seconds = 0.0
     with started(spec) as engine:
         engine.ask("go perft 1", "Nodes searched", PERFT_PATIENCE)  # Secateur loads the kernel here
@@ -66,7 +66,7 @@ def perft_speed(spec: EngineSpec, movetime: int) -> float:
 def search_speed(spec: EngineSpec, movetime: int) -> float:
     """Returns the nodes per second that an engine reports for SEARCH_POSITIONS, with `movetime` milliseconds each.
 
-    Raises EngineError if it reports no nodes or no time.
+    Raises EngineError if the engine fails, or reports no nodes or no time.
     """
     counted = {"nodes": 0, "time": 0}
     with started(spec) as engine:
@@ -85,14 +85,14 @@ def search_speed(spec: EngineSpec, movetime: int) -> float:
 
 
 def bench_speed(spec: EngineSpec, movetime: int) -> float:
-    """Returns the nodes per second that `bench` prints, as Secateur or Stockfish formats it. Raises EngineError."""
+    """Returns the nodes per second that `bench` of Secateur or Stockfish prints. Raises EngineError if it fails."""
     for line in reversed("\n".join(run(spec, "bench")).splitlines()):
         words = line.split()
         if words[-1:] == ["nps"] and words[-2].isdecimal():
             return float(words[-2])
         if line.startswith("Nodes/second") and words[-1].isdecimal():
             return float(words[-1])
-    raise EngineError(f"{spec.name} bench: no nodes per second in its output")
+    raise EngineError(f"{spec.name}: the output of `bench` contains no nodes per second")
 
 
 #: Maps a name for `--measure` to the name of the row and a function that returns an engine's speed (more is better).
@@ -106,9 +106,10 @@ COMPARISONS: Final[dict[str, tuple[str, Callable[[EngineSpec, int], float]]]] = 
 def compare(
     others: Sequence[EngineSpec], keys: Iterable[str], rounds: int, movetime: int, show: Callable[[str], None]
 ) -> tuple[list[Row], list[str]]:
-    """Compares the speed of Secateur with that of each other engine; the engines take turns in each round.
+    """Compares the speed of Secateur with that of each other engine. The engines take turns in each round.
 
-    Returns rows of ratios, Secateur's speed over the other engine's, and the failures. An engine that fails has no row.
+    Returns a row of ratios (Secateur's speed divided by the other engine's) for each measurement and engine, and a
+    message for each failure. There is no row for a measurement in which Secateur or the other engine fails.
     """
     rows: list[Row] = []
     failures: list[str] = []
@@ -135,7 +136,7 @@ def compare(
 
 
 def seconds_to(answer: str, question: str) -> float:
-    """Returns the seconds from starting Secateur until it gives `answer` to `question`. Raises EngineError."""
+    """Returns the seconds from starting Secateur until it answers `question` with `answer`, or raises EngineError."""
     start = time.perf_counter()
     with Conversation(OURS) as engine:
         engine.ask(question, answer)
@@ -154,7 +155,7 @@ def measure(
     movetime: int = 1000,
     show: Callable[[str], None] = lambda _: None,
 ) -> tuple[list[Row], list[str]]:
-    """Returns the rows for `keys`, and the failures. Only the keys of COMPARISONS need other engines."""
+    """Returns the rows for `keys`, and the failures. Without `others`, the keys of COMPARISONS have no rows."""
     compared = [key for key in COMPARISONS if key in keys]
     rows, failures = compare(others, compared if others else (), rounds, movetime, show)
     for question, answer in (("uci", "uciok"), ("uci\nisready", "readyok")) if "start" in keys else ():
@@ -169,7 +170,7 @@ def measure(
 
 @command("secateur speed")
 def main(arguments: list[str]) -> int:
-    """Measures, prints the table and returns the exit status, 1 if an engine fails."""
+    """Measures the speeds and prints the table. Returns the exit status, which is 1 if an engine fails."""
     parser = Parser(
         prog="secateur speed",
         description="Measures perft speed, search speed and start-up time. Other engines (default: Stockfish, if "
@@ -191,7 +192,7 @@ def main(arguments: list[str]) -> int:
         help=f"some of {', '.join(KEYS)} (default: all; with --engine: {', '.join(_COMPARED)})",
     )
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds; the median is shown (default 3)")
-    parser.add_argument("--movetime", type=int, default=1000, metavar="MS", help="time of each search (default 1000)")
+    parser.add_argument("--movetime", type=int, default=1000, metavar="MS", help="ms per search (default 1000)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON, not as Markdown")
     parser.add_quiet()
     options = parser.parse_args(arguments)

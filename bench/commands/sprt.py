@@ -1,4 +1,4 @@
-"""`secateur sprt`: plays a match until a sequential test decides it, or evaluates the games of a PGN file."""
+"""`secateur sprt`: plays a match until a sequential test ends it, or applies the test to the games of a PGN file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.arguments import Parser, command
 from engine.errors import CommandError, arguments_are_judged
 from engine.progress import Steps
 
-#: The default number of rounds, more than any test with sensible bounds takes.
+#: The default number of rounds, which is more than a test with sensible bounds needs.
 DEFAULT_ROUNDS = 10_000
 
 _EPILOG = """\
@@ -32,7 +32,7 @@ def parser() -> Parser:
         prog="secateur sprt",
         description=(
             "Plays a match until the sequential probability ratio test accepts or rejects the first engine, or, "
-            "given a PGN file instead of a description, evaluates the games in it."
+            "given a PGN file instead of a description, applies the test to its games."
         ),
         epilog=_EPILOG,
         needs=("scipy",),
@@ -41,9 +41,9 @@ def parser() -> Parser:
     test = parser.add_argument_group("test")
     test.add_argument("--elo0", type=float, default=0.0, help="Elo gain under H0 (default 0)")
     test.add_argument("--elo1", type=float, default=10.0, help="Elo gain under H1 (default 10)")
-    test.add_argument("--alpha", type=float, default=0.05, help="probability of accepting under H0 (default 0.05)")
-    test.add_argument("--beta", type=float, default=0.05, help="probability of rejecting under H1 (default 0.05)")
-    test.add_argument("--model", choices=MODELS, default=MODELS[0], help="unit of the bounds (default normalized)")
+    test.add_argument("--alpha", type=float, default=0.05, help="probability of accepting if H0 is true (default 0.05)")
+    test.add_argument("--beta", type=float, default=0.05, help="probability of rejecting if H1 is true (default 0.05)")
+    test.add_argument("--model", choices=MODELS, default=MODELS[0], help="unit of elo0 and elo1 (default normalized)")
     test.add_argument(
         "--for",
         dest="engine_under_test",
@@ -56,7 +56,7 @@ def parser() -> Parser:
 
 @command("secateur sprt")
 def main(arguments: list[str]) -> int:
-    """Plays or evaluates the match and returns the exit status, which does not depend on the verdict."""
+    """Plays a match or reads its games, and prints the result. The exit status does not depend on the verdict."""
     options = parser().parse_args(arguments)
     description = None
     with arguments_are_judged():
@@ -82,7 +82,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _read(path: str, engine: str | None) -> MatchResult:
-    """Reads the games of a PGN file as a match of `engine` against the others. Raises CommandError and OSError."""
+    """Reads a PGN file as a match of `engine` against all others. By default, `engine` is White of the first game.
+
+    Raises CommandError if the engine has played no finished game, and OSError.
+    """
     problems: list[str] = []
     games = list(read_games(path, problems))
     if not games:

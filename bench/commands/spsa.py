@@ -32,7 +32,7 @@ from engine.progress import say
 from search import tunables
 from search.tunables import Tunable
 
-#: These rules end games whose outcome is clear, since the moves after that add no information.
+#: These rules end games whose outcome is clear, because further moves would add no information.
 DEFAULT_RULES: Final = {"resign": "3,600,both", "draw": "30,6,10", "max_moves": 200}
 DEFAULTS: Final = {"tc": "nodes=4000", "iterations": 5000, "order": "random", **DEFAULT_RULES}
 #: The options that define a run. The state file stores them, and a resumed run cannot change them.
@@ -49,9 +49,9 @@ examples:
                 --book bench/books/balanced.epd --concurrency 2
   secateur spsa --state lmr.jsonl --show --write
 
-Each iteration moves every value up or down at random, plays a pair of games against the opposite moves, and moves the
-values a little towards the winner's. Keep the result only if `secateur sprt` accepts it. Exit status 0 means that all
-iterations were played.
+Each iteration changes every value up or down at random, plays a pair of games against an engine with the opposite
+changes, and shifts the values a little towards those of the winner. Keep the result only if `secateur sprt` accepts it.
+Exit status 0 means that all iterations were played.
 """
 
 
@@ -73,13 +73,13 @@ def parser() -> Parser:
         "--only",
         nargs="+",
         metavar="NAME",
-        help="tunables; * and ? are wildcards (default: all that affect one-thread games at this limit)",
+        help="names of tunables; * and ? are wildcards (default: all that affect one-thread games at this limit)",
     )
     how.add_argument("--iterations", type=int, help=f"iterations of the whole run (default {DEFAULTS['iterations']})")
     how.add_argument(
         "--gain",
         type=float,
-        help="steps by which a point moves a parameter in the last iteration; fishtest's R "
+        help="steps by which each point won shifts a value in the last iteration; fishtest's R "
         f"(default {GAIN_ITERATIONS:g} / iterations, {GAIN_MAX:g} at most)",
     )
     how.add_argument(
@@ -87,7 +87,7 @@ def parser() -> Parser:
     )
     how.add_argument("--tc", help=f"time control (default {DEFAULTS['tc']})")
     add_book_arguments(how)
-    how.add_argument("--concurrency", type=int, default=1, help="iterations at the same time (default 1)")
+    how.add_argument("--concurrency", type=int, default=1, help="number of iterations at once (default 1)")
     how.add_argument("--cluster", metavar="tcp://HOST:PORT", help="play on the workers of this Dask scheduler")
     rules = parser.add_argument_group(
         "adjudication",
@@ -120,7 +120,7 @@ def main(arguments: list[str]) -> int:
             say("secateur spsa: note: without --book, every game begins from the start position")
     with ExitStack() as held:
         if options.resume:
-            StateFile(path, "spsa", write=False)  # raises for a missing file, which the lock would create
+            StateFile(path, "spsa", write=False)  # raises PairsError for a missing file, which `locked` would create
         if not options.show:
             held.enter_context(locked(path))
         state = StateFile(path, "spsa", read=not is_new, write=not options.show)
@@ -132,15 +132,15 @@ def main(arguments: list[str]) -> int:
 
 
 def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
-    """Plays or shows a run; returns the exit status."""
+    """Plays a run unless `--show` is given, prints it and returns the exit status."""
     spsa = run.tuner(state)
     if options.write:
-        _new_source(spsa)  # reports a file that cannot be edited before hours of games
+        _new_source(spsa)  # a file that cannot be edited is reported before hours of games
     interrupted = False
     if not options.show:
 
         def on_problem(text: str) -> None:
-            say(f"secateur spsa: {text}")  # also with --quiet
+            say(f"secateur spsa: {text}")  # even with --quiet
 
         with Progress(state, run.schedule.iterations, "iterations", options.quiet, partial(_most_changed, spsa)):
             try:
@@ -169,7 +169,7 @@ class Run:
     """The settings that determine the outcome of a tuning run.
 
     `games` describes the games between PLUS and MINUS. Both are the same engine, with the tuned values as additional
-    options. An iteration is one pair of games.
+    options. An iteration is one pair of games. Raises `SpsaError` if the engines set an option that is tuned.
     """
 
     parameters: tuple[Tunable, ...]
@@ -181,15 +181,15 @@ class Run:
         names = {parameter.name for parameter in self.parameters}
         for name, _ in self.games.engines[0].options:
             if name in names:
-                raise SpsaError(f"option {name} is tuned; do not set it with --engine, or tune others with --only")
+                raise SpsaError(f"option {name} is tuned: do not set it with --engine, or exclude it with --only")
 
     def side(self, side: int, values: dict[str, int]) -> EngineSpec:
-        """Returns the engine of one side (0 or 1) with its values as options."""
+        """Returns the engine of one side (0: PLUS, 1: MINUS) with `values` as additional options."""
         engine = self.games.engines[side]
         return replace(engine, options=(*engine.options, *((name, str(value)) for name, value in values.items())))
 
     def tuner(self, state: StateFile) -> Spsa:
-        """Returns the tuner after all results in `state`."""
+        """Returns the tuner, updated with all results in `state`."""
         spsa = Spsa(self.parameters, self.schedule, self.seed)
         for iteration, points in state.results.items():
             spsa.update(iteration, points)
@@ -205,11 +205,12 @@ def tune(
     concurrency: int = 1,
     cluster: str | None = None,
 ) -> None:
-    """Plays the missing iterations, `concurrency` at a time; mutates `spsa` and `state`.
+    """Plays the missing iterations, `concurrency` at a time. Mutates `spsa` and `state`.
 
-    Checks that the engine can play before it writes `settings`, the first line of a new state, over an earlier run. An
-    iteration in which an engine fails is reported and has no result. Raises `SpsaError` if the engine cannot play, and
-    `PairsError`, CommandError and KeyboardInterrupt; `state` stays valid.
+    First checks that the engine can play. Then, if the state is new, writes `settings` as its first line, which
+    replaces an earlier run in the file. An iteration in which an engine fails is reported and has no result. Raises
+    `SpsaError` if the engine cannot play, `PairsError` and `ClusterError` as `play_pairs` does, and `BookError` if the
+    book cannot be used. The state stays valid after any exception.
     """
     openings = make_plan(run.games).openings
     compile_kernels(run.games.engines, cluster)
@@ -233,7 +234,7 @@ def tune(
 
 
 def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run:
-    """Returns the run that the options describe, with `parameters` if any are given. Raises ValueError."""
+    """Returns the run that the options describe, which tunes `parameters` if any are given. Raises ValueError."""
     given = {name: value for name, value in vars(options).items() if value is not None}
     chosen = argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
     if chosen.book is None:
@@ -262,25 +263,25 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
 
 
 def _matters(tunable: Tunable, has_clock: bool) -> bool:
-    """Returns whether a tunable can affect games of one thread, with or without a clock."""
+    """Returns whether a tunable can affect games of engines with one thread, with a clock only if `has_clock`."""
     return tunable.name != "vote_base" and (has_clock or not tunable.name.startswith("time_"))
 
 
 def _settings(run: Run, options: argparse.Namespace) -> dict[str, Any]:
-    """Returns what the state stores about a run: its options, and the tunables before tuning."""
+    """Returns the settings of a run for its state: the options, and the tunables before tuning."""
     given = {name: getattr(options, name) for name in RUN_OPTIONS}
     return {"options": given, "parameters": [astuple(parameter) for parameter in run.parameters]}
 
 
 def _check_no_run_options(options: argparse.Namespace) -> None:
-    """Raises `SpsaError` if an option is given that an existing run cannot change."""
+    """Raises `SpsaError` if `options` contain one of RUN_OPTIONS, which an existing run cannot change."""
     for name in RUN_OPTIONS:
         if getattr(options, name) is not None:
-            raise SpsaError(f"--{name.replace('_', '-')} can be set only for a new run; {options.state} has its own")
+            raise SpsaError(f"--{name.replace('_', '-')} can be set only for a new run, not for {options.state}")
 
 
 def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
-    """Returns the run that a state describes. Raises `PairsError`."""
+    """Returns the run that a state describes. Raises `PairsError` if the description is invalid."""
     settings = state.settings or {}
     try:
         parameters = [Tunable(*row) for row in settings["parameters"]]
@@ -290,12 +291,12 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
 
 
 def _new_source(spsa: Spsa) -> str:
-    """Returns `search/tunables.py` with the new defaults. Raises `SpsaError` if one has no row, and OSError."""
+    """Returns the new text of `search/tunables.py`. Raises `SpsaError` unless each tunable has one row, and OSError."""
     source = SOURCE.read_text(encoding="utf-8")
     for name, value in spsa.result().items():
         source, count = re.subn(rf'(Tunable\("{re.escape(name)}", )-?\d+', rf"\g<1>{value}", source)
         if count != 1:
-            raise SpsaError(f"search/tunables.py has no row for {name}")
+            raise SpsaError(f"search/tunables.py: expected one row for {name} (got {count})")
     return source
 
 
@@ -304,9 +305,9 @@ def _print(run: Run, spsa: Spsa, state: StateFile) -> None:
 
     points, limit = list(state.results.values()), run.games.engines[0].limit
     iterations = count_of(run.schedule.iterations, "iteration")
-    print(f"{len(points)} of {iterations} of 2 games at {limit}")
+    print(f"{len(points)} of {iterations} at {limit}, each a pair of games")
     won, lost = sum(number > 0 for number in points), sum(number < 0 for number in points)
-    print(f"plus won {won}, even {len(points) - won - lost}, lost {lost}")
+    print(f"pairs: plus won {won}, drew {len(points) - won - lost}, lost {lost}")
     grid = Table("tunable", box=None, pad_edge=False)
     for head in ("start", "low", "high", "step", "value", "new default", "change in steps"):
         grid.add_column(head, justify="right", no_wrap=True)

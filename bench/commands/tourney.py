@@ -19,14 +19,14 @@ examples:
                    --engine "cmd=gnuchess --uci" name=gnuchess --each option.Hash=16 --tc 10+0.1 \\
                    --book openings.epd --rounds 50 --anchor "Weiss 1.0=2898"
 
-In a gauntlet, the first engine plays all the others. The rating list of --levels belongs in
+In a gauntlet, the first engine plays all the others. The rating list that --levels --json prints is stored in
 bench/ledger/strength/levels.json, and its ratings in search/strength.py.
 """
 
 
 @command("secateur tourney")
 def main(arguments: list[str]) -> int:
-    """Plays the tournament and returns the exit status."""
+    """Plays the tournament, prints the rating list and returns the exit status."""
     parser = Parser(
         prog="secateur tourney",
         description="Plays a gauntlet or a round robin and rates the engines.",
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--format", choices=("gauntlet", "round-robin"), help="tournament type (default round-robin)")
     parser.add_quiet()
     rate.add_arguments(parser)
-    parser.add_argument("--levels", action="store_true", help="add Secateur at each level of UCI_Elo as an engine")
+    parser.add_argument("--levels", action="store_true", help="add Secateur at each UCI_Elo level as an engine")
     options = parser.parse_args(arguments)
     with arguments_are_judged():
         description = _describe(options)
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _levels() -> list[list[str]]:
-    """Returns `--engine` values for Secateur at each level. The level limits the nodes; depth 64 is never reached."""
+    """Returns `--engine` values for Secateur at each level. The level limits the nodes, so depth 64 has no effect."""
     return [
         this_engine(f"name={level.name}", "option.UCI_LimitStrength=true", f"option.UCI_Elo={level.elo}", "depth=64")
         for level in LEVELS

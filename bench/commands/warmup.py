@@ -10,7 +10,7 @@ from engine.arguments import Parser, command
 
 @command("secateur warmup")
 def main(arguments: list[str]) -> int:
-    """Compiles the kernels that are not cached yet, shows progress on stderr and returns the exit status."""
+    """Compiles the kernels that are not cached. Returns 1 if they cannot be cached, else 0. Prints progress."""
     parser = Parser(
         prog="secateur warmup",
         description="Compiles the kernels that are needed to play, once for each version and machine, and caches them. "

@@ -135,7 +135,7 @@ def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys
     assert ablation.main([*arguments, "--ledger", "--suffix", "quick"]) == 1
     assert "the ledger already has a record late-move-pruning-quick" in capsys.readouterr().err
     assert ablation.main([*arguments, "--seed", "2", "--draw", "30,6,10"]) == 1
-    assert "belongs to another run (seed, adjudication differ)" in capsys.readouterr().err
+    assert "belongs to a run with other settings (seed, adjudication)" in capsys.readouterr().err
 
 
 def test_spoilt_games_are_reported_and_measure_nothing(
@@ -161,7 +161,7 @@ def test_spoilt_games_are_reported_and_measure_nothing(
     arguments += ["--state", str(state)]
     assert ablation.main([*arguments, "--ledger", "--suffix", "faults", "--commit", "abc"]) == 1
     output = capsys.readouterr()
-    assert output.err.count("secateur ablation: pair 3 (without ") == 2
+    assert output.err.count("secateur ablation: pair 3 (left out: ") == 2
     assert output.out.splitlines()[-1] == "6 games"
     (record,) = records.load(ledger)
     assert (record.id, record.games, record.faults) == ("null-move-faults", 6, 2)

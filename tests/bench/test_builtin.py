@@ -183,7 +183,7 @@ def test_games_that_the_schedule_does_not_know_are_reported_and_none_is_played_i
     assert f"games.pgn:{games[1].line}: game 1.1 of B and A is not in the schedule" in problems
     assert f"games.pgn:{games[2].line}: game 77.1 of A and B is not in the schedule" in problems
     assert "game 1.1 of A and B is not in the schedule or appears twice; it is not counted" in problems
-    assert f"games.pgn:{games[5].line}: the tag says" in problems
+    assert f"games.pgn:{games[5].line}: the Result tag is" in problems
     assert [game.game for game in resumed.games] == list(range(6))
     assert resumed.exit_status == 1
 

@@ -63,9 +63,9 @@ def test_bent_lines_in_circulation() -> None:
         ("8/8/8/8/8/8/8/8 w - - bm e4;", "not a legal position"),
         ("what is this w - bm e4;", "invalid position"),
         (f"{START} bm e5;", "e5"),
-        (f'{START} id "nothing";', "no task: expected bm"),
-        (f"{START} bm #x;", "invalid number of moves"),
-        (f'{START} c7 "e4 d4"; c8 "10";', "2 graded moves but 1 grade$"),
+        (f'{START} id "nothing";', "nothing to solve: expected bm"),
+        (f"{START} bm #x;", "the number of moves to mate must be 1 to 999"),
+        (f'{START} c7 "e4 d4"; c8 "10";', "c8 has 1 grade for 2 moves in c9 or c7$"),
         (f'{START} c7 "e4 d4"; c8 "10 x";', "grades must be numbers"),
         (f'{START} bm e4; id "open', "invalid operation"),
     ],
@@ -177,7 +177,7 @@ def test_the_table_for_people(tmp_path: Path, suite: Path, capsys: pytest.Captur
     pytest.importorskip("rich", reason="tables need Rich")
     status, out, _ = run(capsys, suite, *engine(tmp_path), "--nodes", 100, "--details")
     assert status == 0
-    for words in ("graded: Table played d4, 7/10\n", "3/4", "10/13 (76.9 %)", "nodes=100"):
+    for words in ("graded: Table played d4, 7/10 points\n", "3/4", "10/13 (76.9 %)", "nodes=100"):
         assert words in out
 
 

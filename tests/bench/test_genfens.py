@@ -162,11 +162,11 @@ def test_mistakes_are_named(
 def test_books_without_enough_openings(tmp_path: Path) -> None:
     book = tmp_path / "book.epd"
     book.write_bytes(b"")
-    with pytest.raises(BookError, match="is empty"):
+    with pytest.raises(BookError, match="the book is empty"):
         genfens._from_book(book)
     book.write_bytes(b"\xff\xfe\n" * 5)
     with pytest.raises(BookError, match=r"found 0 openings, .*; last error in the book: a position"):
         made(book)
     book.write_text(LINES.splitlines()[0] + "\n", encoding="utf-8")
-    with pytest.raises(BookError, match="found 1 openings"):
+    with pytest.raises(BookError, match="found 1 opening, then"):
         made(book, count=2, plies="0")

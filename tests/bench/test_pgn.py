@@ -80,7 +80,7 @@ def test_a_broken_game_is_reported_by_line_and_the_rest_is_read(tmp_path: Path) 
     lines = path.read_text(encoding="utf-8").splitlines()
     for problem, why in zip(
         problems,
-        ("the White tag is missing", "the tag says 0-1, but the moves end with 1-0", "cut short"),
+        ("the White tag is missing", "the Result tag is 0-1, but the moves end with 1-0", "cut short"),
         strict=True,
     ):
         assert problem.startswith(f"{path}:")

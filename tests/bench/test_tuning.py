@@ -68,7 +68,7 @@ def test_an_engine_that_fails_teaches_nothing_and_ends_the_run(monkeypatch: pyte
     run, state = run_of(100, "--fault"), StateFile(None, "spsa")
     problems: list[str] = []
     spsa = run.tuner(state)
-    with pytest.raises(PairsError, match="gave up after 2 items in a row"):
+    with pytest.raises(PairsError, match="gave up after engines failed in 2 pairs of games in a row"):
         tune(run, spsa, state, {}, problems.append)
     assert (state.results, state.faults) == ({}, 4)
     assert not spsa.change_in_steps().any()
@@ -100,7 +100,7 @@ def test_new_defaults_are_the_only_change(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(changed) == 2
     assert f'"{first.name}", {first.high}, {first.low}' in changed[0][1]
     path.write_text(old.replace(last.name, "gone"), encoding="utf-8")
-    with pytest.raises(SpsaError, match=f"no row for {last.name}"):
+    with pytest.raises(SpsaError, match=f"expected one row for {last.name} "):
         command._new_source(spsa)
 
 
@@ -128,7 +128,7 @@ def test_a_run_from_the_command_line(source: Path, tmp_path: Path, capsys: pytes
     began = source.read_text(encoding="utf-8")
     assert command.main(arguments(state, "--iterations", "16", "--gain", "0.5", "--write")) == 0
     out = capsys.readouterr().out
-    assert "16 of 16 iterations of 2 games at nodes=10" in out
+    assert "16 of 16 iterations at nodes=10, each a pair of games" in out
     written = re.search(r'Tunable\("Size", (\d+), 0, 200, 20\)', source.read_text(encoding="utf-8"))
     assert written
     found = int(written[1])
