@@ -50,19 +50,19 @@ _PIECES: Final = tuple((piece, color) for piece in range(chess.PAWN, chess.KING)
 
 
 def polynomial(coefficients: tuple[float, ...], pawns: int) -> float:
-    """Returns the value of a polynomial of the material, in centipawns."""
+    """Returns the polynomial with these coefficients of 1, m, m^2, ..., m = `pawns` / FULL_MATERIAL, in centipawns."""
     share = pawns / FULL_MATERIAL
     return sum(coefficient * share**power for power, coefficient in enumerate(coefficients))
 
 
 def win_chance(score: float, pawns: int) -> float:
-    """Returns the chance, 0 to 1, to win with a score in centipawns and `pawns` of material on the board."""
+    """Returns the chance, 0 to 1, of winning with a `score` in centipawns and material worth `pawns` pawns in all."""
     exponent = (polynomial(WIN_SCORE, pawns) - score) / polynomial(SPREAD, pawns)
     return 1 / (1 + math.exp(min(exponent, 500.0)))
 
 
 def outcome(score: int, pawns: int) -> Outcome:
-    """Returns the chances of the side that has this `score`, centipawns or a mate (see `search.kernels.score`)."""
+    """Returns the chances of the side with this `score` (see `search.kernels.score`) and `pawns` from `material`."""
     mate = mate_distance(score)
     if mate is not None:
         return CERTAIN_WIN if mate > 0 else CERTAIN_LOSS

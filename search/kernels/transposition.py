@@ -32,7 +32,7 @@ BUCKET: Final = 4
 GENERATIONS: Final = 64
 #: One generation of age counts as this many plies of depth when `store` chooses a victim.
 AGE_WEIGHT: Final = 8
-#: `store` keeps an entry of this search for the same position if it is deeper by more plies than this.
+#: `store` keeps this search's entry for the same position if that is more than MUCH_DEEPER plies deeper.
 MUCH_DEEPER: Final = 3
 
 #: The depth of quiescence results.
@@ -102,7 +102,7 @@ def entry_bound(data):
 
 @inlined
 def entry_age(data, generation):
-    """Returns how many searches ago the entry was written, as int64 0 to 63."""
+    """Returns how many searches ago the entry was written, modulo GENERATIONS, as int64."""
     return (generation - np.int64(data >> S58)) & (GENERATIONS - 1)
 
 
