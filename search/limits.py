@@ -8,8 +8,7 @@ from typing import Final
 #: Deepest ply of a line, including quiescence.
 MAX_PLY: Final = 128
 
-#: Defaults: the size of the TT in MiB, the number of search threads, and the milliseconds of the clock that are
-#: reserved at each move for the delay between engine and GUI.
+#: Defaults: size of the TT in MiB, number of search threads, milliseconds that each move keeps in reserve on the clock.
 DEFAULT_HASH: Final = 16
 DEFAULT_THREADS: Final = 1
 DEFAULT_OVERHEAD: Final = 10
@@ -52,7 +51,7 @@ class Limits:
     search_moves: tuple[str, ...] | None = field(default=None)
 
     def is_analysis(self) -> bool:
-        """Returns whether this is analysis, not play: it ponders, is infinite, seeks a mate or restricts the moves."""
+        """Returns whether the search is analysis, not play: infinite, pondering, for a mate, or of certain moves."""
         return self.infinite or self.ponder or self.mate is not None or self.search_moves is not None
 
     def leaves_nothing_out(self) -> bool:

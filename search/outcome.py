@@ -41,7 +41,7 @@ CERTAIN_LOSS: Final = Outcome(0, 0, 1000)
 
 
 def material(board: chess.Board) -> int:
-    """Returns the material of both sides in pawns, clamped to LEAST_MATERIAL and FULL_MATERIAL."""
+    """Returns the material of both sides in pawns, clamped to LEAST_MATERIAL .. FULL_MATERIAL."""
     total = sum(PIECE_MATERIAL[piece] * board.pieces_mask(piece, color).bit_count() for piece, color in _PIECES)
     return min(max(total, LEAST_MATERIAL), FULL_MATERIAL)
 
@@ -50,7 +50,7 @@ _PIECES: Final = tuple((piece, color) for piece in range(chess.PAWN, chess.KING)
 
 
 def polynomial(coefficients: tuple[float, ...], pawns: int) -> float:
-    """Returns the polynomial with these coefficients of 1, m, m^2, ..., m = `pawns` / FULL_MATERIAL, in centipawns."""
+    """Returns the value, in centipawns, of the polynomial of `pawns` / FULL_MATERIAL with these coefficients."""
     share = pawns / FULL_MATERIAL
     return sum(coefficient * share**power for power, coefficient in enumerate(coefficients))
 
@@ -62,7 +62,7 @@ def win_chance(score: float, pawns: int) -> float:
 
 
 def outcome(score: int, pawns: int) -> Outcome:
-    """Returns the chances of the side with this `score` (see `search.kernels.score`) and `pawns` from `material`."""
+    """Returns the chances of the side with this `score` (see `search.kernels.score`); `pawns` is the material."""
     mate = mate_distance(score)
     if mate is not None:
         return CERTAIN_WIN if mate > 0 else CERTAIN_LOSS

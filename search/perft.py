@@ -57,7 +57,7 @@ class Counter:
         return stack
 
     def stop(self) -> None:
-        """Ends the count within milliseconds."""
+        """Makes the count end within milliseconds; `run` then returns None."""
         self._stop[0] = 1
 
     def run(self, on_progress: Callable[[float], None] | None = None) -> dict[chess.Move, int] | None:

@@ -70,7 +70,7 @@ class Searcher:
     # -- control -----------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Ends the running search as soon as it has a move to return, and after LAST_GRACE milliseconds in any case."""
+        """Makes the running search end once it has a move to return, and after LAST_GRACE milliseconds in any case."""
         self._stop_within(LAST_GRACE / 1000)
 
     def _stop_within(self, seconds: float) -> None:
@@ -81,7 +81,7 @@ class Searcher:
             self._alarm.set(seconds)
 
     def _time_is_up(self) -> None:
-        """Handles the alarm: the first rings at the hard limit, the second when the grace period is over."""
+        """Handles an alarm: the first rings at the hard limit, the second at the end of the grace period."""
         run = self._run
         if self._worker["stop"] or run is None:
             self._worker["stop"] = STOP_NOW
@@ -204,7 +204,7 @@ class Searcher:
         on_progress: Callable[[Progress], None] | None = None,
         level: Level | None = None,
     ) -> Result:
-        """Searches until a limit is reached or `stop` is called; returns the move to play and the last report of it.
+        """Searches until a limit is reached or `stop` is called; returns a Result, whose `best` is the move to play.
 
         `on_info` gets the `lines` best lines after every iteration, best first, one line a call. If `on_progress` is
         given and the search lasts longer than REPORT_AFTER seconds, `on_progress` then gets the current root move, on

@@ -13,7 +13,7 @@ needed. So the root's moves are ranked, and only the best ones are searched:
     won too late    by the fifty-move rule: the fewer plies the better, because the other side may err
     drawn           all equal: the search chooses
     lost too late   the rule will save us: the more plies the better
-    lost            all equal, and the search chooses, while the count is far from saving us; then the longest
+    lost            if the rule may still save us, the more plies the better; otherwise all equal: the search chooses
 
 (Ranking of root moves by DTZ and count: Ronald de Man's probing code, as used by Stockfish.) DTZ may be one ply short,
 so a win counts only with a ply to spare.
@@ -40,7 +40,7 @@ from engine.files import user_path
 
 #: A tablebase win scores TABLE_WIN centipawns, minus one for each ply to the next capture or pawn move.
 TABLE_WIN: Final = 20_000
-#: Scores from here on are certain wins. A win that the fifty-move rule spoils is shown as SPOILT for the better side.
+#: Scores of TABLE_BOUND or more are certain wins. A win that the fifty-move rule spoils has the score SPOILT.
 TABLE_BOUND: Final = 10_000
 SPOILT: Final = 1
 
@@ -65,7 +65,7 @@ _BEFORE_ZEROING: Final = {-2: -1, -1: -FIFTY_MOVES - 1, 0: 0, 1: FIFTY_MOVES + 1
 
 @dataclass(frozen=True)
 class Ranking:
-    """The tables' verdict on the root's moves: the rank of each, the score to show for it, and the number of probes."""
+    """The tables' ranking of the root's moves: the rank of each, the score to show for it, and the number of probes."""
 
     ranks: dict[chess.Move, int]
     scores: dict[chess.Move, int]
@@ -83,7 +83,10 @@ class _Prober:
     """A ranking that runs on its own thread."""
 
     def __init__(self, work: Callable[[Callable[[], None]], Ranking | None]) -> None:
-        """Starts a thread for `work`, which calls its argument before each probe. Raises RuntimeError if it cannot."""
+        """Starts a thread for `work(on_probe)`. Raises RuntimeError if the thread cannot be started.
+
+        `work` must call `on_probe()` before each probe, and returns the ranking.
+        """
         self._work = work
         #: The time by `time.monotonic` when the current probe began.
         self._began = time.monotonic()
@@ -107,9 +110,10 @@ class _Prober:
         self._began = time.monotonic()
 
     def wait(self, should_stop: Callable[[], bool]) -> bool:
-        """Waits for the thread to end; returns True then. If `should_stop()` is true first, returns False.
+        """Returns True when the thread has ended, or False if `should_stop()` is true before that.
 
-        In that case the thread ends before its next probe. Raises ValueError if a probe exceeds PROBE_PATIENCE.
+        In the latter case the thread ends before its next probe. Raises ValueError if one probe takes longer than
+        PROBE_PATIENCE.
         """
         while self._is_busy(_LOOK):
             if time.monotonic() - self._began > PROBE_PATIENCE:
@@ -121,7 +125,7 @@ class _Prober:
         return True
 
     def result(self) -> Ranking | None:
-        """Returns the ranking, or None without one. Raises ValueError, in one line, if a table cannot be read."""
+        """Returns what `work` returned. Raises ValueError with a one-line message if a table cannot be read."""
         if self._error is not None:
             raise ValueError(f"tablebases not used: {type(self._error).__name__}: {self._error}")
         return self._ranking
@@ -239,7 +243,7 @@ class Tables:
 
 
 def _score(rank: int) -> int:
-    """Returns the score to show for a move of that rank, in centipawns; better ranks have better scores."""
+    """Returns the score to show for a move with this `rank`, in centipawns. A higher rank has no lower score."""
     sign = (rank > 0) - (rank < 0)
     return sign * (SPOILT if abs(rank) <= _CLASS else TABLE_WIN - 2 * _CLASS + abs(rank))
 
@@ -247,8 +251,8 @@ def _score(rank: int) -> int:
 def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
     """Opens the tables in the folders of `path`; returns them, the number of files, and one line per unusable folder.
 
-    Without files, the tables are None. Folders are separated by the system's separator (`:`, on Windows `;`) or by `;`.
-    Files are opened when they are needed.
+    Without any file, the tables are None. Folders are separated by the system's separator (`:`, on Windows `;`) or by
+    `;`. Files are opened when they are needed.
     """
     # Few users have tables, so the import waits until here and startup stays fast.
     import chess.syzygy

@@ -9,14 +9,14 @@ Parallelized Using Lazy SMP", University of Oslo, 2016, and chessprogramming.org
   formula  the move that `vote` chooses among the threads' last iterations
   worth    two threads against one  +103.7 +- 33.5  [ledger: goal-threads]
 
-The threads need no lock for what they share. The main thread searches and decides. The control threads are any
-that call `Searcher.stop`, and the alarm's thread. The reporter reports the state of a long search (`Searcher._report`).
+The threads need no lock for what they share. The main thread searches and decides. The control threads are those
+that call `Searcher.stop`, and the alarm. The reporter reports the state of a long search (`Searcher._report`).
 Every number is aligned, so a reader never sees half of an old number and half of a new one.
 
     tt           all kernels write and read it; main and reporter read it for `hashfull`. A torn entry fails its check
                  and reads as a miss (see `search.kernels.transposition`)
     stop         the control threads write it, and it is cleared before a search; its worker's kernel reads it at every
-                 node. A late read costs a node. A helper misses a stop that comes before its start, but the main thread
+                 node. A late read costs one node. A helper misses a stop that comes before its start, but the main thread
                  ends by its own flag, and `gather` stops the helpers again
     nodes        its worker's kernel writes it; main and reporter read it for `info`. The count is some nodes old
     reports      of the main worker: the reporter sets it, and it is cleared before a search; the main kernel reads it
@@ -26,8 +26,8 @@ Every number is aligned, so a reader never sees half of an old number and half o
                  for `currmove`. They may be from two moments: then the report names a finished move or one of
                  another depth, and the next report corrects it. A move that is not yet written is not reported. No
                  index into `tried` exceeds its size
-    the rest     belongs to one thread; each record starts on its own cache line, so no thread's counters invalidate
-                 another's
+    the rest     belongs to one thread; each record starts on its own cache line, so no thread's writes invalidate
+                 the cached counters of another
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class Helpers:
 def vote(found: Sequence[Iteration], vote_base: int) -> Iteration:
     """Returns the iteration whose line is played. The main thread's iteration, the first in `found`, wins ties.
 
-    The shortest mate found for the side to move wins. Otherwise every thread votes for its best move:
+    If a thread has found a mate for the side to move, the shortest such mate wins. Otherwise every thread votes:
 
         weight = (score - lowest score of all + vote_base) * depth
 

@@ -4,11 +4,11 @@ Three limits, in milliseconds from the start of the search, apply to a move:
 
     soft    the planned time; no iteration begins after it. `budget_for` plans it from the clock, and
             `TimeManager` scales it after each iteration by the result
-    hard    the search stops here, in the middle of an iteration if necessary
-    last    the search stops here even if its first iteration has not found a move to play
+    hard    the search stops here if it has a move to play, in the middle of an iteration if necessary
+    last    the search stops here even if it has no move to play
 
 The kernels do not read the clock: an alarm thread sets the flag that they read. The numbers that games can tune are in
-`search.tunables`; three that they cannot tune are below.
+`search.tunables`; three that are not tunable are below.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = Non
 
 
 def _last(hard: float, available: float) -> float:
-    """Returns the last limit: `hard` plus half of the time from then to `available`, but at most LAST_GRACE.
+    """Returns the last limit: `hard` plus LAST_GRACE or half of the time up to `available`, whichever is less.
 
     The first iteration usually takes a fraction of a millisecond. It takes longer on a busy machine, where more time
     helps, or when captures explode, where it does not.
@@ -118,7 +118,7 @@ class TimeManager:
         self._budget = budget
         self._tune = tune
         self._pondering = pondering
-        # When the given move time began.
+        # The time from which a move time without a clock counts.
         self._start = 0.0
         self._best: int | None = None
         self._confirmed = 0
@@ -180,14 +180,14 @@ class TimeManager:
         return math.inf if self._pondering else self._start + self._budget.hard
 
     def grace(self) -> float:
-        """Returns the milliseconds after a finite `deadline` at which the search stops even without a move."""
+        """Returns how long after a finite `deadline`, in ms, the search stops even without a move."""
         return self._budget.last - self._budget.hard
 
     def ponder_hit(self, elapsed: float) -> None:
         """Starts our clock: the opponent played the expected move `elapsed` milliseconds after the search started.
 
         Pondering counts as thinking: soft and hard still count from the start. So the engine answers at once after a
-        long ponder, and saves the time for other moves. Only a move time without a clock counts from now.
+        long ponder, and saves the time for other moves. A move time without a clock starts now.
         """
         self._pondering = False
         if self._budget.soft == math.inf:

@@ -92,19 +92,19 @@ TUNABLES: Final = (
     Tunable("see_depth", 8, 4, 12, 1),
     Tunable("see_noisy_margin", 90, 30, 180, 8),
     Tunable("see_quiet_margin", 25, 10, 60, 3),
-    # Late move reduction: base and factor of the logarithms, in hundredths; the history that changes it by a ply.
+    # Late move reduction: base and factor of the logarithms, in %; the history that changes the reduction by a ply.
     Tunable("lmr_base", 80, 0, 160, 8),
     Tunable("lmr_factor", 45, 25, 70, 3),
     Tunable("lmr_history_divisor", 8000, 3000, 16000, 600),
-    # Further hundredths of a ply: less for captures and promotions, in PV nodes, for killers and for checks; more if
-    # the side to move is not improving and if a cutoff is expected.
+    # Further hundredths of a ply: less reduction of captures and promotions, in PV nodes, of killers and of checks;
+    # more if the side to move is not improving and if a cutoff is expected.
     Tunable("lmr_noisy", 100, 0, 300, 15),
     Tunable("lmr_pv", 100, 0, 300, 15),
     Tunable("lmr_killer", 100, 0, 300, 15),
     Tunable("lmr_check", 100, 0, 300, 15),
     Tunable("lmr_not_improving", 100, 0, 300, 15),
     Tunable("lmr_cut_node", 100, 0, 300, 15),
-    # Also more if the TT move is a capture or promotion, and if the count of cutoffs exceeds MANY_CUTOFFS.
+    # More reduction, too, if the TT move is a capture or promotion, and if the count of cutoffs exceeds MANY_CUTOFFS.
     Tunable("lmr_tt_noisy", 100, 0, 300, 15),
     Tunable("lmr_cutoffs", 100, 0, 300, 15),
     # After a reduced search scores above alpha: the full search goes a ply deeper if the score is this far above the
@@ -125,7 +125,7 @@ TUNABLES: Final = (
     Tunable("quiescence_checks", 1, 0, 1, 1),
     # Quiescence in check: moves tried before quiet evasions are skipped, once one move is known to avoid mate.
     Tunable("quiescence_evasions", 3, 1, 8, 1),
-    # Histories: bonus a ply of depth, and its limit.
+    # Histories: bonus for each ply of depth; greatest bonus.
     Tunable("history_bonus_slope", 170, 50, 350, 15),
     Tunable("history_bonus_max", 1800, 600, 4000, 150),
     # Percent of that bonus that is added to each history: butterfly, continuation and capture history.
@@ -171,7 +171,7 @@ TUNABLES: Final = (
 BY_NAME: Final = {tunable.name: tunable for tunable in TUNABLES}
 assert len(BY_NAME) == len(TUNABLES), "two tunables have the same name"
 
-#: The names of the arguments of `reductions`.
+#: The names of the tunables that `reductions` takes, in order.
 REDUCTION_TUNABLES: Final = ("lmr_base", "lmr_factor")
 
 # Side lengths of the table of reductions.

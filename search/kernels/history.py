@@ -25,7 +25,7 @@ HISTORY_LIMIT = 16_384
 
 @inlined
 def history_bonus(worker, depth):
-    """Returns the bonus for a cutoff at `depth` plies, as int64: a deep cutoff costs more nodes and tells more."""
+    """Returns the bonus for a cutoff at `depth` plies, as int64. It grows with the depth up to history_bonus_max."""
     return min(depth * worker.tune.history_bonus_slope, worker.tune.history_bonus_max)
 
 
@@ -75,7 +75,7 @@ def _update_continuation(worker, ply, back, number, bonus):
 
 @inlined
 def update_quiet_history(worker, ply, move, bonus):
-    """Adds to each history of a quiet move its tunable percentage of `bonus`. Mutates `worker`."""
+    """Adds `bonus`, scaled by the history's tunable percentage, to each history of a quiet move. Mutates `worker`."""
     position = worker.stack[ply].position
     color, origin, target = position.turn, move_origin(move), move_target(move)
     value = np.int64(worker.butterfly_history[color, origin, target])

@@ -163,7 +163,7 @@ def _add_noisy(worker, tt, ply):
 
 @inlined
 def _check_squares(position):
-    """Returns seven bitboards, by piece type: the squares from which the side to move checks the other king with it."""
+    """Returns seven bitboards, by piece type: the squares from which such a piece would attack the other king."""
     king = king_square(position, position.turn ^ 1)
     diagonal = bishop_attacks(king, position.pieces[OCCUPIED])
     straight = rook_attacks(king, position.pieces[OCCUPIED])

@@ -179,7 +179,10 @@ def searching(worker, search, reduction, extension):
 
 @hook
 def entered(worker, ply, asked, depth, alpha, beta, cut):
-    """Records the start of a main search node to `depth`, extended from `asked`. `cut`: 1 for a cut node, else 0."""
+    """Records the start of a node of the main search, to `depth` after and `asked` before the check extension.
+
+    `cut` is 1 if a cutoff is expected, else 0.
+    """
     _enter(worker, ply, asked, depth, alpha, beta, cut, 0)
 
 
@@ -191,7 +194,7 @@ def entered_quiescence(worker, ply, alpha, beta):
 
 @hook
 def shortened(worker, depth):
-    """Records that internal iterative reduction may have reduced the depth of the current node to `depth`."""
+    """Records the `depth` of the current node after internal iterative reduction, whether or not that applied."""
     trace = worker.recording
     if trace.unrecorded == 0:
         node = trace.nodes[trace.current]
@@ -279,7 +282,10 @@ def _is_seen(worker, ply, move):
 
 @subkernel
 def _expectation(worker, parent, search, alpha, beta, cut, is_quiescence):
-    """Returns PV, CUT or ALL. In quiescence a null window has its parent's, or the opposite after a move."""
+    """Returns what is expected of a node: PV, CUT or ALL.
+
+    In quiescence with a null window, this is the same as for the parent, or the opposite if a move lies between.
+    """
     if beta - alpha > 1:
         return PV
     if is_quiescence == 0:

@@ -126,8 +126,8 @@ WORKER: Final = np.dtype(
         # Fields that only the root needs come last, so that the fields of every node are close together.
         # 1 if the root has legal moves that are not in `root_moves`, else 0.
         ("root_is_partial", np.int64),
-        # The iteration's window (see `search.kernels.aspiration`): its bounds, how far the bound that fails moves, and
-        # the length of the PV that failed high in an earlier window.
+        # The iteration's window (see `search.kernels.aspiration`): its bounds, the distance from the score to the
+        # next bound, and the length of the PV that failed high in an earlier window.
         ("alpha", np.int64),
         ("beta", np.int64),
         ("width", np.int64),
