@@ -171,7 +171,7 @@ class Deepening:
         return found[0]
 
     def _candidates(self, taken: list[int]) -> list[int]:
-        """Returns the root's moves of the best rank, best first, without those that better lines have `taken`."""
+        """Returns those of the root's moves not in `taken` that have the best tablebase rank, best move first."""
         left = [move for move in self._order if move not in taken] if taken else self._order
         if self._root.ranks is None:
             return left
@@ -229,7 +229,7 @@ def _sorted(lines: list[Iteration], root: Root) -> list[Iteration]:
 
 
 def _in_new_order(order: list[int], searched: list[int]) -> list[int]:
-    """Returns `order` with the `searched` moves in their new order, in the places that they had before."""
+    """Returns `order` with the moves of `searched` rearranged as there; the other moves keep their places."""
     if len(searched) == len(order):
         return searched
     places = iter(searched)

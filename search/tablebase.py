@@ -83,10 +83,7 @@ class _Prober:
     """A ranking that runs on its own thread."""
 
     def __init__(self, work: Callable[[Callable[[], None]], Ranking | None]) -> None:
-        """Starts a thread for `work(on_probe)`. Raises RuntimeError if the thread cannot be started.
-
-        `work` must call `on_probe()` before each probe, and returns the ranking.
-        """
+        """Starts `work`, which must call its argument before each probe. Raises RuntimeError if no thread can start."""
         self._work = work
         #: The time by `time.monotonic` when the current probe began.
         self._began = time.monotonic()

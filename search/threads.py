@@ -16,7 +16,7 @@ Every number is aligned, so a reader never sees half of an old number and half o
     tt           all kernels write and read it; main and reporter read it for `hashfull`. A torn entry fails its check
                  and reads as a miss (see `search.kernels.transposition`)
     stop         the control threads write it, and it is cleared before a search; its worker's kernel reads it at every
-                 node. A late read costs one node. A helper misses a stop that comes before its start, but the main thread
+                 node. A late read costs a node. A helper misses a stop that comes before its start, but the main thread
                  ends by its own flag, and `gather` stops the helpers again
     nodes        its worker's kernel writes it; main and reporter read it for `info`. The count is some nodes old
     reports      of the main worker: the reporter sets it, and it is cleared before a search; the main kernel reads it
@@ -53,10 +53,7 @@ class Helper:
     """
 
     def __init__(self, number: int) -> None:
-        """Creates helper `number`, counted from 0, and starts its thread.
-
-        Raises MemoryError if there is no memory for the worker, and RuntimeError if the thread cannot be started.
-        """
+        """Raises MemoryError if there is no memory for the worker, and RuntimeError if the thread cannot be started."""
         self.worker = new_worker()
         self._first = FIRST_DEPTHS[number % len(FIRST_DEPTHS)]
         # (tt, root), or None to end the thread. Each task gets one answer.

@@ -179,10 +179,7 @@ def searching(worker, search, reduction, extension):
 
 @hook
 def entered(worker, ply, asked, depth, alpha, beta, cut):
-    """Records the start of a node of the main search, to `depth` after and `asked` before the check extension.
-
-    `cut` is 1 if a cutoff is expected, else 0.
-    """
+    """Records the start of a main search node: its depth was `asked` before the check extension. `cut` is 1 or 0."""
     _enter(worker, ply, asked, depth, alpha, beta, cut, 0)
 
 
@@ -210,7 +207,7 @@ def evaluated(worker, ply, estimate, improving):
 
 @hook
 def evaluated_quiescence(worker, evaluation):
-    """Records the evaluation of a node of quiescence, which does not store it in its frame."""
+    """Records the `evaluation` of a node of quiescence, which the frame does not contain."""
     _evaluate(worker, evaluation, evaluation, 0)
 
 
@@ -282,10 +279,7 @@ def _is_seen(worker, ply, move):
 
 @subkernel
 def _expectation(worker, parent, search, alpha, beta, cut, is_quiescence):
-    """Returns what is expected of a node: PV, CUT or ALL.
-
-    In quiescence with a null window, this is the same as for the parent, or the opposite if a move lies between.
-    """
+    """Returns PV, CUT or ALL: in quiescence with a null window the parent's, or after a move the opposite."""
     if beta - alpha > 1:
         return PV
     if is_quiescence == 0:
