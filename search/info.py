@@ -1,4 +1,4 @@
-"""The reports of a search: while it runs, after each iteration, and at the end."""
+"""The reports of a search: during an iteration, after each iteration, and at the end."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from engine.board.moves import MAX_MOVES
 from engine.board.perft import MAX_PERFT_DEPTH, PERFT_FRAME, perft_kernel
 from engine.memory import allocate
 
-#: From this depth on, the tree is split by second moves instead of first moves, which makes the parts more even.
+#: From this depth on, the tree is split by second moves instead of first moves, so that the parts differ less in size.
 SPLIT_DEPTH: Final = 4
 #: Second moves in one part: few enough for balance, and enough to make the Python overhead of a part negligible.
 PIECE_SIZE: Final = 8
@@ -107,7 +107,10 @@ class Counter:
 def count_by_move(
     board: chess.Board, depth: int, threads: int = 1, on_progress: Callable[[float], None] | None = None
 ) -> dict[chess.Move, int]:
-    """Returns the counts by root move (see `Counter`). Raises ValueError if `depth` is not 1 to MAX_PERFT_DEPTH."""
+    """Returns the counts by root move; `Counter.run` describes `on_progress`.
+
+    Raises ValueError if `depth` is not 1 to MAX_PERFT_DEPTH, and RuntimeError if a thread fails.
+    """
     counts = Counter(board, depth, threads).run(on_progress)
     assert counts is not None, "the count was stopped"
     return counts

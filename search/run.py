@@ -1,4 +1,4 @@
-"""The run of one search, from its limits to its result."""
+"""The state of one search, from its limits to its result."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from search.threads import Helpers
 from search.timing import TimeManager, budget_for
 from search.tunables import namespace, plain
 
-#: If the hard limit is below this many milliseconds, only the main thread searches: waking the helpers and waiting for
-#: them to end costs more than they gain.
+#: If the hard limit is below this many milliseconds, only the main thread searches, because waking the helpers and
+#: waiting for them to end would cost more than they gain.
 LEAST_TIME_FOR_HELP: Final = 5.0
 
 #: Probing a tablebase may take some milliseconds a move. Below a hard limit of LEAST_TIME_FOR_TABLES milliseconds it is

@@ -89,7 +89,7 @@ class Searcher:
             self._stop_within(run.manager.grace() / 1000)
 
     def ponder_hit(self) -> None:
-        """Handles ponderhit: the opponent played the expected move, and a pondering search continues on our clock."""
+        """Handles ponderhit: the opponent played the expected move, so the clock of the pondering search now runs."""
         now = time.perf_counter()
         with self._lock:
             self._hit_at = now

@@ -2,7 +2,7 @@
 
 A level differs from the engine at full strength only in three parameters:
 
-    nodes      the most nodes that it searches a move, after it has searched every move once. It overlooks what lies
+    nodes      the most nodes that it searches a move, after it has searched every move once. It overlooks tactics
                beyond the horizon. A limit by nodes, not time, makes a level equally strong on every machine.
     lines      how many of the best root moves it compares (as MultiPV does); this costs depth, too
     softness   it does not always play the best of these lines: compared with the best, it plays a move that loses
@@ -49,7 +49,7 @@ class Level:
 
     @property
     def name(self) -> str:
-        """The level's name without its rating; its games are stored under this name."""
+        """The parameters without the rating, such as `500n-100cp-10l`; the level's games are stored under this name."""
         return f"{self.nodes}n-{self.softness}cp-{self.lines}l"
 
     def describe(self) -> str:

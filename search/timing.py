@@ -24,11 +24,11 @@ from typing import Final
 from search import tunables
 from search.limits import Clock, Limits
 
-#: The last score is compared with the mean of this many earlier scores.
+#: The score of an iteration is compared with the mean score of this many iterations before it.
 REMEMBERED_SCORES: Final = 3
 
-#: The least hard limit in milliseconds, but at most half of the clock. It is enough for the first iterations; saving
-#: this time would cost more than it gains, because the move would be chosen without a search.
+#: The least hard limit in milliseconds, but at most half of the clock. It is enough for the first iterations. Less
+#: time would leave the move to chance.
 LEAST_HARD: Final = 1.0
 
 #: The most milliseconds that a search without a move to play gets after its hard limit or after `stop`.

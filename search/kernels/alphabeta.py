@@ -40,7 +40,7 @@ CUT, NO_CUT = np.int64(1), np.int64(0)
 def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     """Searches the position at `ply` to `depth` plies; returns its value, int64 centipawns for the side to move.
 
-    The search is fail-soft. Unless `worker.aborted` is set, the returned v bounds the value t of an open window:
+    Unless `worker.aborted` is set, the value v is a fail-soft bound of t, the value of a search with an open window:
 
         v <= alpha          t <= v      the node failed low
         alpha < v < beta    t == v      exact

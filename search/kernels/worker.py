@@ -88,7 +88,7 @@ WORKER: Final = np.dtype(
         ("aborted", np.int64),
         ("nodes", np.int64),
         ("node_limit", np.int64),
-        # Depth of the iteration, plies.
+        # Depth of the iteration in plies.
         ("root_depth", np.int64),
         # While a null move cutoff is verified, there are no null moves before this ply.
         ("nmp_min_ply", np.int64),
