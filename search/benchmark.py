@@ -58,11 +58,11 @@ class BenchmarkResult:
 
     @property
     def nodes_per_second(self) -> int:
-        """Nodes per second over all positions. (Importing `search.info.Speed` would load kernels.)"""
+        """Nodes per second over all positions. (`search.info.Speed` is not used: its import would load kernels.)"""
         return int(self.nodes / max(self.seconds, 1e-6))
 
     def last_line(self) -> str:
-        """Returns the last line of `bench`, which OpenBench reads."""
+        """Returns the last line that `bench` prints, which OpenBench reads."""
         return f"{self.nodes} nodes {self.nodes_per_second} nps"
 
 
@@ -73,10 +73,11 @@ def run_benchmark(
     should_stop: Callable[[], bool] = lambda: False,
     searcher: Searcher | None = None,
 ) -> BenchmarkResult | None:
-    """Searches every position to `depth` plies, each as a new game; returns None if `should_stop()` is true after one.
+    """Searches every position to `depth` plies, each as a new game; returns the sums of nodes and seconds.
 
-    `on_position(index, nodes, fen)` is called after each. A caller that passes `searcher` can stop the running search;
-    otherwise a new searcher with `hash_mebibytes` is used.
+    Returns None if `should_stop()` is true after a search. `on_position(index, nodes, fen)` is called after each
+    position; `index` counts from 0. A caller that passes `searcher` can stop the running search with its `stop`;
+    otherwise a new searcher with a TT of `hash_mebibytes` MiB and the shipped network is used.
     """
     # Imported here, so that callers that need only the positions load no kernels.
     from eval.network.format import shipped_network

@@ -25,9 +25,9 @@ NO_NODE_LIMIT: Final = 1 << 62
 class Iteration:
     """The result of one iteration: depth in plies, score in centipawns, and the best line as the kernels' moves.
 
-    `complete` is False if the search stopped early, after another move had beaten the last iteration's best; the line
-    is then this iteration's, and the score the last one's. `others` are the other requested lines, best first. If the
-    search stopped between lines, the lines that it did not reach are the last iteration's. `bound` is LOWER or UPPER
+    `complete` is False if the search stopped during the iteration. If that was in the first line, a new move had
+    beaten the last iteration's best: `line` begins with it, but `score` is the last iteration's. `others` are the other
+    requested lines, best first; those that the search did not reach are the last iteration's. `bound` is LOWER or UPPER
     for a failed window.
     """
 
@@ -57,10 +57,10 @@ class Iteration:
 class Root:
     """The input, apart from the position, that all threads of a search share.
 
-    `keys` are the game's Zobrist keys, the root's last; `moves` the kernels' root moves; `generation` the TT's;
-    `deepest` the depth of the last iteration; `lines` the number of lines wanted. `is_partial` says whether the root
-    has other legal moves. `ranks` maps each move to its rank by the tablebase, larger is better: no line begins with a
-    move while a move of better rank remains.
+    `keys` are the game's Zobrist keys, the root's last; `moves` the root's moves as the kernels encode them;
+    `generation` that of new TT entries; `deepest` the depth of the last iteration; `lines` the number of lines wanted.
+    `is_partial` says whether the root has other legal moves. `ranks` maps each move to its rank by the tablebase,
+    larger is better: no line begins with a move if a move of better rank does not yet have a line.
     """
 
     keys: list[np.uint64]
@@ -99,7 +99,7 @@ def set_root(worker: Any, root: Root, node_limit: int) -> None:
 
 
 def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
-    """Sets the moves to search at the root, best first, and whether there are others. Mutates `worker`."""
+    """Sets the moves to search at the root, best first, and whether it has other legal moves. Mutates `worker`."""
     worker["root_moves"][: len(moves)] = moves
     worker["root_count"] = len(moves)
     worker["root_is_partial"] = int(is_partial)
@@ -108,8 +108,8 @@ def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
 class Deepening:
     """Iterative deepening by one worker, from a root that `set_root` has set, with one line or several.
 
-    Once the worker's `reports` is set, `on_fail(failed, number)` is called after each window that fails; `number` is
-    the line's, from 1.
+    Once the worker's `reports` is set, `on_fail(failed, number)` is called after each window that fails: with its bound
+    as an Iteration, and with the number of its line, from 1.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Deepening:
         """Searches one depth after another, from `first` on, and yields the result of each, the best line first.
 
         Ends after the deepest iteration, or when the worker's `stop` is set or its node limit is reached. An iteration
-        that stops early is yielded only if it found something new.
+        that stops early is yielded only if it found a new best move or completed a line.
         """
         last: Iteration | None = None
         for depth in range(first, self._root.deepest + 1):
@@ -143,7 +143,7 @@ class Deepening:
     def _iteration(self, depth: int, last: Iteration | None) -> Iteration | None:
         """Searches one line after another, each without the first moves of the previous lines.
 
-        Returns None if the search stopped before it found anything new.
+        Returns None if the search stopped before it found a new best move or completed a line.
         """
         worker, root, order = self._worker, self._root, self._order
         earlier = () if last is None else last.lines
@@ -171,7 +171,7 @@ class Deepening:
         return found[0]
 
     def _candidates(self, taken: list[int]) -> list[int]:
-        """Returns the root's moves of the best rank, best first, without those that better lines have `taken`."""
+        """Returns those of the root's moves not in `taken` that have the best tablebase rank, best move first."""
         left = [move for move in self._order if move not in taken] if taken else self._order
         if self._root.ranks is None:
             return left
@@ -179,9 +179,9 @@ class Deepening:
         return [move for move in left if self._root.rank(move) == best_rank]
 
     def _line(self, depth: int, last: Iteration | None, number: int) -> Iteration | None:
-        """Searches the line of that `number`; returns None if the search stopped before its first move changed.
+        """Searches the line of that `number`; `last` is the last iteration's line of that number, or None.
 
-        `last` is the last iteration's line of that number.
+        Returns None if the search stopped before a move beat the first move of `last`.
         """
         worker = self._worker
         worker["selective_depth"] = 0
@@ -224,12 +224,12 @@ class Deepening:
 
 
 def _sorted(lines: list[Iteration], root: Root) -> list[Iteration]:
-    """Returns the lines by tablebase rank of their first moves, then by score; equal lines keep their order."""
+    """Returns the lines sorted by tablebase rank, then by score, best first; equal lines keep their order."""
     return sorted(lines, key=lambda one: (root.rank(one.line[0]), one.score), reverse=True)
 
 
 def _in_new_order(order: list[int], searched: list[int]) -> list[int]:
-    """Returns `order` with the `searched` moves in their new order, in the places that these moves had before."""
+    """Returns `order` with the moves of `searched` rearranged as there; the other moves keep their places."""
     if len(searched) == len(order):
         return searched
     places = iter(searched)

@@ -18,7 +18,7 @@ from search.warmup import EVERYTHING
 
 
 def main(name: str, path: str) -> str | None:
-    """Builds the library; returns the reason if that fails, else None."""
+    """Builds the library of the level `name` in the file `path`; returns an error message, or None on success."""
     level = next((level for level in LEVELS if level.name == name), None)
     if level is None:
         return f"unknown level '{name}'; the levels are {', '.join(level.name for level in LEVELS)}"

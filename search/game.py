@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.board.convert import new_position, write_board
 
-#: Flags of positions that the engine refuses. Invalid castling rights and en passant squares are dropped instead.
+#: Status flags of positions that the engine refuses. It drops invalid castling rights and en passant squares instead.
 FATAL_STATUS: Final = (
     chess.STATUS_NO_WHITE_KING
     | chess.STATUS_NO_BLACK_KING
@@ -27,7 +27,8 @@ FATAL_STATUS: Final = (
 class Game:
     """A position with the game that led to it, and the Zobrist keys that detect repetitions.
 
-    Raises ValueError if the position is illegal (see FATAL_STATUS).
+    Copies `board` with its moves; None means the initial position. Raises ValueError if the position before the first
+    move is illegal (see FATAL_STATUS).
     """
 
     def __init__(self, board: chess.Board | None = None) -> None:
@@ -50,7 +51,7 @@ class Game:
         return np.uint64(self._position["key"])
 
     def push(self, move: chess.Move) -> None:
-        """Plays a legal move."""
+        """Plays `move`, which must be legal."""
         self.board.push(move)
         self.keys.append(self._key())
 

@@ -1,4 +1,4 @@
-"""The reports of a search: while it runs, after each iteration, and at the end."""
+"""The reports of a search: during an iteration, after each iteration, and at the end."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Speed:
 
 @dataclass(frozen=True)
 class Info(Speed):
-    """The result of one iteration: the fields of UCI's `info` line.
+    """A line of an iteration, or a failed window: the fields of UCI's `info` line.
 
     `score` in centipawns from the side to move's view, or mate (see `search.kernels.score`); `nodes` of all threads;
-    `seconds` since the start; `tb_hits` tablebase probes. `number` is the line's number among several (MultiPV), from
-    1. `bound` is LOWER or UPPER if the score is only a bound. `is_known` is True if the score comes from the tablebase
-    (see `search.tablebase.TABLE_WIN`).
+    `seconds` since the start; `hashfull` in permille; `tb_hits` tablebase probes. `number` is the line's number among
+    several (MultiPV), from 1. `bound` is LOWER or UPPER if the score is only a bound. `is_known` is True if the score
+    comes from the tablebase (see `search.tablebase.TABLE_WIN`).
     """
 
     depth: int
@@ -51,7 +51,7 @@ class Info(Speed):
 
 @dataclass(frozen=True)
 class Progress(Speed):
-    """The state of a long search: the iteration's depth, the current root move, and that move's number, from 1.
+    """The state of a long search: the iteration's depth, the root move being searched, and that move's number, from 1.
 
     The other fields are those of `Info`.
     """
@@ -67,10 +67,10 @@ class Progress(Speed):
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a search: best move (None only if there is no legal move), expected reply, last info.
+    """The outcome of a search: the best move, the expected reply if known, and the last report of the best line.
 
-    `nodes` are those of all threads. `problems` are failures of helper threads or of the tablebase; the result is valid
-    nevertheless.
+    `best` and `info` are None only if there is no legal move. `nodes` are those of all threads. `problems` has a line
+    for each failure of a helper thread or of the tablebase; the result is valid nevertheless.
     """
 
     best: chess.Move | None

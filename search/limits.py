@@ -8,14 +8,14 @@ from typing import Final
 #: Deepest ply of a line, including quiescence.
 MAX_PLY: Final = 128
 
-#: Defaults: the transposition table in MiB, the search threads, and the milliseconds reserved for each move.
+#: Defaults: size of the TT in MiB, number of search threads, milliseconds that each move keeps in reserve on the clock.
 DEFAULT_HASH: Final = 16
 DEFAULT_THREADS: Final = 1
 DEFAULT_OVERHEAD: Final = 10
 
 
-#: `go mate n` up to this n prunes and reduces no move, so it finds any mate that exists. For longer mates the usual
-#: search runs and gives up after depth MATE_DEPTHS * n + MATE_DEPTH_BASE.
+#: If n is at most SURE_MATES, `go mate n` prunes and reduces no move, so it finds any mate that exists. For a larger n
+#: the usual search runs and gives up after depth MATE_DEPTHS * n + MATE_DEPTH_BASE.
 SURE_MATES: Final = 2
 MATE_DEPTHS: Final = 3
 MATE_DEPTH_BASE: Final = 7
@@ -23,7 +23,7 @@ MATE_DEPTH_BASE: Final = 7
 
 @dataclass(frozen=True)
 class Clock:
-    """A side's clock: the time left and the increment in milliseconds, and the moves until time is added."""
+    """A side's clock: time left and increment in milliseconds, moves to the next time control (None: sudden death)."""
 
     time_left: int
     increment: int = 0
@@ -35,10 +35,10 @@ class Limits:
     """The limits of a search. The first one reached ends it; without any it runs until it is stopped.
 
     `depth` in plies, `nodes` in nodes, `move_time` in milliseconds, `mate` in full moves (the search ends when it finds
-    such a mate, or at a depth that would have found it), `clock` of the side to move. An `infinite` search ends only
-    when it is stopped. `ponder` is thinking on the opponent's time: the clock and `move_time` count from the moment
-    when the expected move is played (ponderhit). `search_moves` restricts the root to these moves (UCI notation); None
-    means all.
+    such a mate, or at a depth that would have found it), `clock` of the side to move. If `infinite` is set, time and
+    `mate` do not end the search. `ponder` means thinking on the opponent's time: neither the clock nor `move_time` ends
+    the search before the expected move is played (ponderhit). `search_moves` restricts the root to these moves (UCI
+    notation); None means all moves.
     """
 
     depth: int | None = None
@@ -51,15 +51,15 @@ class Limits:
     search_moves: tuple[str, ...] | None = field(default=None)
 
     def is_analysis(self) -> bool:
-        """Returns whether this is analysis, not play: it ponders, is infinite, seeks a mate or restricts the moves."""
+        """Returns whether the search is analysis, not play: infinite, pondering, for a mate, or of certain moves."""
         return self.infinite or self.ponder or self.mate is not None or self.search_moves is not None
 
     def leaves_nothing_out(self) -> bool:
-        """Returns whether the wanted mate is so short that the search can afford to search every move."""
+        """Returns whether the search must prune no move: it seeks a mate in at most SURE_MATES and is not infinite."""
         return self.mate is not None and self.mate <= SURE_MATES and not self.infinite
 
     def deepest(self, deepest: int) -> int:
-        """Returns the depth of the last iteration, at most `deepest`."""
+        """Returns the depth of the last iteration in plies: the least of `deepest`, `depth` and what `mate` needs."""
         depth = deepest if self.depth is None else min(max(self.depth, 1), deepest)
         if self.mate is not None and self.leaves_nothing_out():
             depth = min(depth, 2 * self.mate - 1)
@@ -70,7 +70,7 @@ class Limits:
         return depth
 
     def is_unbounded(self) -> bool:
-        """Returns whether only `stop` ends the search."""
+        """Returns whether no limit ends the search: it is infinite, or it has no limit except `search_moves`."""
         return self.infinite or (
             self.depth is None
             and self.nodes is None

@@ -41,7 +41,7 @@ CERTAIN_LOSS: Final = Outcome(0, 0, 1000)
 
 
 def material(board: chess.Board) -> int:
-    """Returns the material of both sides in pawns, clamped to LEAST_MATERIAL and FULL_MATERIAL."""
+    """Returns the material of both sides in pawns, clamped to LEAST_MATERIAL .. FULL_MATERIAL."""
     total = sum(PIECE_MATERIAL[piece] * board.pieces_mask(piece, color).bit_count() for piece, color in _PIECES)
     return min(max(total, LEAST_MATERIAL), FULL_MATERIAL)
 
@@ -50,19 +50,19 @@ _PIECES: Final = tuple((piece, color) for piece in range(chess.PAWN, chess.KING)
 
 
 def polynomial(coefficients: tuple[float, ...], pawns: int) -> float:
-    """Returns the value of a polynomial of the material, in centipawns."""
+    """Returns the value, in centipawns, of the polynomial of `pawns` / FULL_MATERIAL with these coefficients."""
     share = pawns / FULL_MATERIAL
     return sum(coefficient * share**power for power, coefficient in enumerate(coefficients))
 
 
 def win_chance(score: float, pawns: int) -> float:
-    """Returns the chance, 0 to 1, to win with a score in centipawns and `pawns` of material on the board."""
+    """Returns the chance, 0 to 1, of winning with a `score` in centipawns and material worth `pawns` pawns in all."""
     exponent = (polynomial(WIN_SCORE, pawns) - score) / polynomial(SPREAD, pawns)
     return 1 / (1 + math.exp(min(exponent, 500.0)))
 
 
 def outcome(score: int, pawns: int) -> Outcome:
-    """Returns the chances of the side that has this `score`, centipawns or a mate (see `search.kernels.score`)."""
+    """Returns the chances of the side with this `score` (see `search.kernels.score`); `pawns` is the material."""
     mate = mate_distance(score)
     if mate is not None:
         return CERTAIN_WIN if mate > 0 else CERTAIN_LOSS

@@ -1,4 +1,4 @@
-"""Perft on several threads, which share the parts of a tree that is split below the second ply."""
+"""Perft on several threads: the tree is split by first or second moves, and each thread takes the next part."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.board.moves import MAX_MOVES
 from engine.board.perft import MAX_PERFT_DEPTH, PERFT_FRAME, perft_kernel
 from engine.memory import allocate
 
-#: From this depth on, the tree is split by second moves instead of first moves, which makes the parts more even.
+#: From this depth on, the tree is split by second moves instead of first moves, so that the parts differ less in size.
 SPLIT_DEPTH: Final = 4
 #: Second moves in one part: few enough for balance, and enough to make the Python overhead of a part negligible.
 PIECE_SIZE: Final = 8
@@ -26,7 +26,7 @@ class Counter:
     """The perft of one position. Any thread may call `stop`."""
 
     def __init__(self, board: chess.Board, depth: int, threads: int = 1) -> None:
-        """Raises ValueError if `depth` is not 1 to MAX_PERFT_DEPTH."""
+        """Prepares a count on `threads` threads. Raises ValueError if `depth` is not 1 to MAX_PERFT_DEPTH."""
         if not 1 <= depth <= MAX_PERFT_DEPTH:
             raise ValueError(f"perft depth must be 1 to {MAX_PERFT_DEPTH} (got {depth})")
         self._board = board.copy(stack=False)
@@ -38,7 +38,7 @@ class Counter:
         self._lock = threading.Lock()
         self._failure: Exception | None = None
         self._codes = [encode(self._board, move) for move in self._moves]
-        # The parts: (index of the root move, first and last + 1 of its replies).
+        # The parts: (index of the root move, index of its first reply, index after its last reply).
         self._pieces = [(root, 0, MAX_MOVES) for root in range(len(self._moves))]
         if threads > 1 and depth >= SPLIT_DEPTH:
             stack = self._new_stack()
@@ -51,19 +51,19 @@ class Counter:
         self._ticket = itertools.count()
 
     def _new_stack(self) -> Any:
-        """Returns a thread's frames; the first contains the root position."""
+        """Returns new frames for one thread, one for each ply; the first contains the root position."""
         stack = allocate(PERFT_FRAME, self._depth + 1)
         write_board(self._board, stack[0]["position"])
         return stack
 
     def stop(self) -> None:
-        """Ends the count within milliseconds."""
+        """Makes the count end within milliseconds; `run` then returns None."""
         self._stop[0] = 1
 
     def run(self, on_progress: Callable[[float], None] | None = None) -> dict[chess.Move, int] | None:
-        """Returns the counts by root move, or None if `stop` was called. `on_progress` gets the finished share, 0 to 1.
+        """Returns the counts by root move, or None if `stop` was called. Raises RuntimeError if a thread fails.
 
-        Raises RuntimeError if a thread fails.
+        After each part, `on_progress` gets the finished share, 0 to 1, on the thread that counted the part.
         """
         workers = [
             threading.Thread(target=self._work, args=(on_progress,), name=f"perft {number}")
@@ -89,7 +89,7 @@ class Counter:
         return None if self._stop[0] else dict(zip(self._moves, self._counts, strict=True))
 
     def _work(self, on_progress: Callable[[float], None] | None) -> None:
-        """Counts parts until none is left."""
+        """Counts parts until none is left or `stop` is called. An exception stops all threads and is stored."""
         try:
             stack = self._new_stack()
             while (ticket := next(self._ticket)) < len(self._pieces) and not self._stop[0]:
@@ -107,7 +107,10 @@ class Counter:
 def count_by_move(
     board: chess.Board, depth: int, threads: int = 1, on_progress: Callable[[float], None] | None = None
 ) -> dict[chess.Move, int]:
-    """Returns the perft to `depth` plies, by root move. Raises ValueError if `depth` is out of range."""
+    """Returns the counts by root move; `Counter.run` describes `on_progress`.
+
+    Raises ValueError if `depth` is not 1 to MAX_PERFT_DEPTH, and RuntimeError if a thread fails.
+    """
     counts = Counter(board, depth, threads).run(on_progress)
     assert counts is not None, "the count was stopped"
     return counts

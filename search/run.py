@@ -1,4 +1,4 @@
-"""The run of one search, from its limits to its result."""
+"""The state of one search, from its limits to its result."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from search.threads import Helpers
 from search.timing import TimeManager, budget_for
 from search.tunables import namespace, plain
 
-#: If the hard limit is below this many milliseconds, only the main thread searches: waking the helpers and waiting for
-#: them to end costs more than they gain.
+#: If the hard limit is below this many milliseconds, only the main thread searches, because waking the helpers and
+#: waiting for them to end would cost more than they gain.
 LEAST_TIME_FOR_HELP: Final = 5.0
 
-#: Probing a tablebase may take some milliseconds a move. If the hard limit is below this many milliseconds, there is no
-#: time for it. Otherwise it may take this share of the limit; if it takes longer, the search starts without it.
+#: Probing a tablebase may take some milliseconds a move. Below a hard limit of LEAST_TIME_FOR_TABLES milliseconds it is
+#: not probed. Otherwise, if probing takes more than SHARE_FOR_TABLES of the limit, the search starts without it.
 LEAST_TIME_FOR_TABLES: Final = 50.0
 SHARE_FOR_TABLES: Final = 0.4
 
@@ -52,7 +52,7 @@ class Request:
 class SearchRun:
     """The state of one search, on the calling thread. Other threads may call `report` meanwhile.
 
-    `worker` is the main thread's WORKER record, `tt` the table as ENTRY[n].
+    `worker` is the main thread's WORKER record, `tt` is ENTRY[n], and `generation` is that of new TT entries.
     """
 
     def __init__(
@@ -73,11 +73,11 @@ class SearchRun:
         # Depth and number of the last reported root move.
         self._reported = (0, 0)
         self._last: Info | None = None
-        #: Why the tablebase could not be read.
+        #: One line for each failure that did not end the search.
         self.problems: list[str] = []
 
     def elapsed(self) -> float:
-        """Returns the milliseconds since the start."""
+        """Returns the milliseconds since the `start` of the request."""
         return 1000 * (time.perf_counter() - self.request.start)
 
     # -- searching ---------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ class SearchRun:
                 set_tunables(self._worker, self._values)
 
     def result(self, nodes: int) -> Result:
-        """Returns the result: the last reported best line, and `nodes`, the sum of all threads."""
+        """Returns the result with the last reported best line. `nodes` is the sum of all threads."""
         assert self._last is not None, "nothing was found"
         line = self._last.pv
         return Result(
@@ -115,7 +115,7 @@ class SearchRun:
         )
 
     def tell(self, found: Iteration, nodes: int) -> None:
-        """Reports the shown lines of an iteration, in order."""
+        """Reports the requested lines of an iteration, best first, with `nodes` as the node count."""
         circumstances = self._circumstances()
         shown = enumerate(found.lines[: self.request.lines], start=1)
         infos = [self._info(line, number, nodes, circumstances) for number, line in shown]
@@ -125,7 +125,7 @@ class SearchRun:
                 self.request.on_info(info)
 
     def _root(self, legal: Sequence[chess.Move]) -> Root:
-        """Returns the root. If only one line is shown, the root has only the moves that the tablebase ranks best."""
+        """Returns the root. With one line or a level, it has only the moves that the tablebase (if any) ranks best."""
         request = self.request
         moves = _chosen(request.game.board, legal, request.limits)
         self._ranking = self._rank(moves)
@@ -147,7 +147,7 @@ class SearchRun:
         )
 
     def _rank(self, moves: Sequence[chess.Move]) -> Ranking | None:
-        """Returns the tablebase's ranking of the moves, or None. Adds an unreadable table to `problems`."""
+        """Returns the tablebase's ranking, or None. Adds a line to `problems` if a table cannot be read."""
         tables, hard = self._tables, self.budget.hard
         if tables is None or len(moves) < 2 or hard < LEAST_TIME_FOR_TABLES:
             return None
@@ -162,11 +162,11 @@ class SearchRun:
             return None
 
     def _node_limits(self) -> tuple[int, int]:
-        """Returns the node limits of the main thread and of each helper (0: it does not search).
+        """Returns the node limits of the main thread and of each helper; 0 means that no helper searches.
 
-        No kernel sees the nodes of the others, so each gets a share. The shares add up to the limit; the unused part of
-        a slow thread's share is not searched. At a limited strength there are no helpers, and the level's limit
-        applies from the second iteration on, so that even the weakest level searches every move once.
+        No kernel sees the nodes of other threads, so each thread gets a share. The shares add up to the limit. The
+        unused part of a slow thread's share is not searched. At a limited strength there are no helpers, and the
+        level's limit applies from the second iteration on, so that even the weakest level searches every move once.
         """
         limits, level = self.request.limits, self.request.level
         nodes = NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
@@ -225,9 +225,9 @@ class SearchRun:
     # -- reports -----------------------------------------------------------------------------------------------
 
     def report(self) -> None:
-        """Reports the current root move, if it is new, and makes the search return after windows that fail.
+        """Reports the current root move, if it is new, and makes the kernel return after windows that fail.
 
-        The kernel runs meanwhile; `search.threads` says which of its fields may be read.
+        The kernel runs meanwhile; `search.threads` says which fields of the worker may be read.
         """
         if self._root_count == 0:
             return  # the worker still has the last search's root
@@ -247,7 +247,7 @@ class SearchRun:
             self.request.on_progress(Progress(at[0], move, number, self._nodes(), *self._circumstances()))
 
     def _window_failed(self, failed: Iteration, number: int) -> None:
-        """Reports the bound of a line that is shown, unless the tablebase knows the score."""
+        """Reports the failed window of line `number` if that line is shown, unless the tablebase knows the score."""
         if self.request.on_info is not None and self._ranking is None and number <= self.request.lines:
             self.request.on_info(self._info(failed, number, self._nodes(), self._circumstances()))
 
@@ -256,7 +256,7 @@ class SearchRun:
         return int(self._worker["nodes"]) + self._helpers.nodes()
 
     def _circumstances(self) -> tuple[float, int, int]:
-        """Returns the seconds since the start, the permille of the TT in use, and the tablebase probes."""
+        """Returns the seconds since the start, `hashfull` in permille, and the number of tablebase probes."""
         hits = 0 if self._ranking is None else self._ranking.hits
         full = int(hashfull(self._tt, self._generation))
         return self.elapsed() / 1000, full, hits

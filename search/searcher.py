@@ -29,8 +29,8 @@ from search.timing import LAST_GRACE, Alarm
 
 __all__ = ["MAX_DEPTH", "Game", "Info", "Progress", "Result", "Searcher"]
 
-#: Seconds after which a search reports its current root move and failed windows, and seconds between two such reports.
-#: Earlier reports would come faster than a user can read.
+#: A search reports its current root move and failed windows after REPORT_AFTER seconds, because earlier reports would
+#: come faster than a user can read. Every REPORT_EVERY seconds it reports the root move if it has changed.
 REPORT_AFTER: Final = 3.0
 REPORT_EVERY: Final = 0.1
 
@@ -38,7 +38,7 @@ REPORT_EVERY: Final = 0.1
 class Searcher:
     """A transposition table, a worker for the calling thread and helpers, which search one position at a time.
 
-    `search` blocks without holding the GIL in the kernels; `stop` and `ponder_hit` may be called from any thread.
+    `search` blocks the calling thread, but kernels run without the GIL. Any thread may call `stop` and `ponder_hit`.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Searcher:
     # -- control -----------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Ends the running search as soon as it has a move to return, and after LAST_GRACE milliseconds in any case."""
+        """Makes the running search end once it has a move to return, and after LAST_GRACE milliseconds in any case."""
         self._stop_within(LAST_GRACE / 1000)
 
     def _stop_within(self, seconds: float) -> None:
@@ -81,7 +81,7 @@ class Searcher:
             self._alarm.set(seconds)
 
     def _time_is_up(self) -> None:
-        """Handles the alarm: the first rings at the hard limit, the second when the grace period is over."""
+        """Handles an alarm: the first rings at the hard limit, the second at the end of the grace period."""
         run = self._run
         if self._worker["stop"] or run is None:
             self._worker["stop"] = STOP_NOW
@@ -89,7 +89,7 @@ class Searcher:
             self._stop_within(run.manager.grace() / 1000)
 
     def ponder_hit(self) -> None:
-        """Handles ponderhit: the opponent played the expected move, and a pondering search continues on our clock."""
+        """Handles ponderhit: the opponent played the expected move, so the clock of the pondering search now runs."""
         now = time.perf_counter()
         with self._lock:
             self._hit_at = now
@@ -146,7 +146,7 @@ class Searcher:
     def resize_threads(self, threads: int) -> None:
         """Sets the number of threads that search, at least 1, including the caller's.
 
-        Raises MemoryError or RuntimeError if no more can be started, and keeps those that have been.
+        Raises MemoryError or RuntimeError if a thread cannot be added; the threads that exist by then are kept.
         """
         self._helpers.resize(threads - 1)
 
@@ -163,11 +163,11 @@ class Searcher:
 
     @property
     def network(self) -> Network | None:
-        """The network that evaluates positions; None is the classical evaluation."""
+        """The network that evaluates positions; None means the classical evaluation."""
         return self._network
 
     def set_network(self, network: Network | None) -> None:
-        """Sets the network that evaluates; None is the classical evaluation. A change forgets everything learnt."""
+        """Sets the network; None means the classical evaluation. If it changes, forgets everything learnt."""
         if network is self._network:
             return
         record = None if network is None else network.record()
@@ -177,11 +177,11 @@ class Searcher:
         self.new_game()
 
     def set_tables(self, tables: Tables | None) -> None:
-        """Sets the tablebase that searches probe for root positions; None is no tablebase."""
+        """Sets the tablebase that searches probe at the root; None means no tablebase."""
         self._tables = tables
 
     def set_tunable(self, name: str, value: int) -> None:
-        """Sets a tunable (see `search.tunables`). Raises KeyError if the name is unknown."""
+        """Sets a tunable without checking its range (see `search.tunables`). Raises KeyError if `name` is unknown."""
         set_tunables(self._worker, {name: value})
 
     def close(self) -> None:
@@ -204,16 +204,18 @@ class Searcher:
         on_progress: Callable[[Progress], None] | None = None,
         level: Level | None = None,
     ) -> Result:
-        """Searches until a limit is reached or `stop` is called.
+        """Searches until a limit is reached or `stop` is called; returns a Result, whose `best` is the move to play.
 
-        `on_info` gets the `lines` best lines of every finished iteration, one after another; after REPORT_AFTER
-        seconds it also gets failed windows, and `on_progress`, on another thread, gets each root move. `overhead` (ms)
-        is reserved on the clock. `ponders` says whether the engine may think on the opponent's time in this game.
-        `start` is the time, by `time.perf_counter`, when the clock started; the default is now.
+        `on_info` gets the `lines` best lines after every iteration, best first, one line a call. If `on_progress` is
+        given and the search lasts longer than REPORT_AFTER seconds, `on_progress` then gets the current root move, on
+        another thread, and `on_info` also gets failed windows. `overhead` is the time in ms that each move keeps in
+        reserve on the clock for the delay between engine and GUI. `ponders` says whether the engine may think on the
+        opponent's time in this game. `start` is the time, by `time.perf_counter`, when the clock started; the default
+        is now.
 
         With a `level`, the search plays at that level: on one thread, and with the level's nodes. If it does not choose
         the best line, it reports the lines again, with the chosen line first. The tablebase is used as at full
-        strength.
+        strength. If the level is not that of the last search, everything learnt is forgotten first.
         """
         start = time.perf_counter() if start is None else start
         legal = list(game.board.legal_moves)
@@ -255,9 +257,9 @@ class Searcher:
         return run.result(nodes)
 
     def _answer(self, found: Iteration, others: list[Iteration], level: Level | None) -> Iteration:
-        """Returns the iteration whose line is played, chosen by the threads' vote or, with a `level`, at random.
+        """Returns the iteration whose line is played: by the threads' vote, or with several lines the main thread's.
 
-        A level plays the shortest mate that it sees, and defends with the longest.
+        A `level` chooses a line at random, but it plays the shortest mate that it sees, and defends with the longest.
         """
         if level is None:
             return found if found.others else vote([found, *others], int(self._worker["tune"]["vote_base"]))
@@ -266,7 +268,7 @@ class Searcher:
         return found.led_by(choose([found.score - line.score for line in found.lines], level, self.rng))
 
     def _report(self) -> None:
-        """Reports on a long search, and sets the alarm for the next report."""
+        """Makes the running search, if any, report its state, and sets the alarm for the next report."""
         run = self._run
         if run is not None:
             run.report()

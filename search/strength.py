@@ -2,7 +2,7 @@
 
 A level differs from the engine at full strength only in three parameters:
 
-    nodes      the most nodes that it searches a move, after it has searched every move once. It overlooks what lies
+    nodes      the most nodes that it searches a move, after it has searched every move once. It overlooks tactics
                beyond the horizon. A limit by nodes, not time, makes a level equally strong on every machine.
     lines      how many of the best root moves it compares (as MultiPV does); this costs depth, too
     softness   it does not always play the best of these lines: compared with the best, it plays a move that loses
@@ -34,7 +34,7 @@ MOST_LOSS: Final = 2
 #: all lines, and it ends an explosion of captures.
 FIRST_NODES: Final = 20_000
 
-#: The `Skill Level` that is full strength.
+#: The `Skill Level` that means full strength.
 FULL_SKILL: Final = 20
 
 
@@ -49,11 +49,11 @@ class Level:
 
     @property
     def name(self) -> str:
-        """The level's name without its rating; its games are stored under this name."""
+        """The parameters without the rating, such as `500n-100cp-10l`; the level's games are stored under this name."""
         return f"{self.nodes}n-{self.softness}cp-{self.lines}l"
 
     def describe(self) -> str:
-        """Returns the level in words."""
+        """Returns the rating and the parameters in words."""
         return f"rated about {self.elo}: {self.nodes} nodes a move, softness {self.softness} cp, lines {self.lines}"
 
 
@@ -82,7 +82,7 @@ MAX_ELO: Final = LEVELS[-1].elo
 
 
 def level_at(elo: int) -> Level:
-    """Returns the level of this rating: the weakest level below `MIN_ELO`, the strongest above `MAX_ELO`."""
+    """Returns the level rated `elo`, interpolated between neighbours in `LEVELS`; clamps `elo` to their range."""
     elo = min(max(elo, MIN_ELO), MAX_ELO)
     place = min(bisect_right([level.elo for level in LEVELS], elo), len(LEVELS) - 1)
     low, high = LEVELS[place - 1], LEVELS[place]
@@ -100,10 +100,10 @@ def level_at(elo: int) -> Level:
 
 
 def wanted_level(is_limited: bool, elo: int, skill: int) -> Level | None:
-    """Returns the level that `UCI_LimitStrength`, `UCI_Elo` and `Skill Level` select; None is full strength.
+    """Returns the level that `UCI_LimitStrength`, `UCI_Elo` and `Skill Level` select; None means full strength.
 
-    A rating overrides the skill level, as in Stockfish. Skill levels 0 to 19 go from the weakest level to the strongest
-    in even steps.
+    If `is_limited` is set, `elo` decides, as in Stockfish, otherwise `skill`. Skill levels 0 to 19 go from the weakest
+    level to the strongest in even steps.
     """
     if not is_limited:
         if skill >= FULL_SKILL:
@@ -113,9 +113,9 @@ def wanted_level(is_limited: bool, elo: int, skill: int) -> Level | None:
 
 
 def choose(losses: Sequence[int], level: Level, rng: random.Random) -> int:
-    """Returns the index of the line to play, chosen at random.
+    """Returns the index of the line to play, chosen by `rng` as the module's docstring says.
 
-    `losses` are the centipawns that each line loses against the best line, which comes first with 0. Only the first
+    `losses` are the centipawns by which each line is worse than the best line, which comes first with 0. Only the first
     `level.lines` lines are candidates.
     """
     if not level.softness:

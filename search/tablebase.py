@@ -13,7 +13,7 @@ needed. So the root's moves are ranked, and only the best ones are searched:
     won too late    by the fifty-move rule: the fewer plies the better, because the other side may err
     drawn           all equal: the search chooses
     lost too late   the rule will save us: the more plies the better
-    lost            all equal, and the search chooses, while the count is far from saving us; then the longest
+    lost            if the rule may still save us, the more plies the better; otherwise all equal: the search chooses
 
 (Ranking of root moves by DTZ and count: Ronald de Man's probing code, as used by Stockfish.) DTZ may be one ply short,
 so a win counts only with a ply to spare.
@@ -38,9 +38,9 @@ import chess
 from engine.board.draws import FIFTY_MOVES
 from engine.files import user_path
 
-#: Score in centipawns of a tablebase win, minus one for each ply to the next capture or pawn move.
+#: A tablebase win scores TABLE_WIN centipawns, minus one for each ply to the next capture or pawn move.
 TABLE_WIN: Final = 20_000
-#: Scores from here on are certain wins. A win that the fifty-move rule spoils is shown as SPOILT for the better side.
+#: Scores of TABLE_BOUND or more are certain wins. A win that the fifty-move rule spoils has the score SPOILT.
 TABLE_BOUND: Final = 10_000
 SPOILT: Final = 1
 
@@ -50,10 +50,10 @@ PROBE_PATIENCE: Final = 3.0
 #: Seconds between two calls of `should_stop` during a probe.
 _LOOK: Final = 0.01
 
-#: Seconds to wait for an interrupted probe to end.
+#: Seconds to wait for a thread to end after its probe was interrupted.
 _FAREWELL: Final = 0.2
 
-#: Difference between two classes of ranks, more than any DTZ.
+#: The distance between two classes of ranks (such as won in time and won too late). It exceeds every DTZ.
 _CLASS: Final = 4096
 #: The game ends at FIFTY_MOVES; one ply is kept in reserve because DTZ may be rounded down.
 _LAST_SAFE: Final = FIFTY_MOVES - 1
@@ -65,7 +65,7 @@ _BEFORE_ZEROING: Final = {-2: -1, -1: -FIFTY_MOVES - 1, 0: 0, 1: FIFTY_MOVES + 1
 
 @dataclass(frozen=True)
 class Ranking:
-    """The tables' verdict on the root's moves: the rank of each, the score to show for it, and the number of probes."""
+    """The tables' ranking of the root's moves: the rank of each, the score to show for it, and the number of probes."""
 
     ranks: dict[chess.Move, int]
     scores: dict[chess.Move, int]
@@ -73,16 +73,19 @@ class Ranking:
 
 
 class _Ended(BaseException):
-    """Raised in a probe by another thread, to end it. An `except Exception` in the decoder does not catch it."""
+    """Raised in a prober's thread to abandon its ranking: by that thread before a probe, by another thread during one.
+
+    It is a BaseException, so that no `except Exception` in the decoder catches it.
+    """
 
 
 class _Prober:
     """A ranking that runs on its own thread."""
 
     def __init__(self, work: Callable[[Callable[[], None]], Ranking | None]) -> None:
-        """Starts `work(on_probe)`, which calls `on_probe` before each probe. Raises RuntimeError if that fails."""
+        """Starts `work`, which must call its argument before each probe. Raises RuntimeError if no thread can start."""
         self._work = work
-        #: When the current probe began.
+        #: The time by `time.monotonic` when the current probe began.
         self._began = time.monotonic()
         self._is_unwanted = False
         self._ranking: Ranking | None = None
@@ -104,9 +107,10 @@ class _Prober:
         self._began = time.monotonic()
 
     def wait(self, should_stop: Callable[[], bool]) -> bool:
-        """Waits for the ranking. If `should_stop()` is true first, returns False and ends it before its next probe.
+        """Returns True when the thread has ended, or False if `should_stop()` is true before that.
 
-        Raises ValueError if one probe takes longer than PROBE_PATIENCE.
+        In the latter case the thread ends before its next probe. Raises ValueError if one probe takes longer than
+        PROBE_PATIENCE.
         """
         while self._is_busy(_LOOK):
             if time.monotonic() - self._began > PROBE_PATIENCE:
@@ -118,13 +122,13 @@ class _Prober:
         return True
 
     def result(self) -> Ranking | None:
-        """Returns the ranking. Raises ValueError, in one line, if a table cannot be read."""
+        """Returns what `work` returned. Raises ValueError with a one-line message if a table cannot be read."""
         if self._error is not None:
             raise ValueError(f"tablebases not used: {type(self._error).__name__}: {self._error}")
         return self._ranking
 
     def end(self) -> bool:
-        """Interrupts the current probe at its next step in Python; returns whether it has ended."""
+        """Interrupts the current probe at its next step in Python; returns whether the thread ends within _FAREWELL."""
         if self._thread.is_alive() and self._thread.ident is not None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(_Ended))
         return not self._is_busy(_FAREWELL)
@@ -157,11 +161,11 @@ class Tables:
     def rank(
         self, board: chess.Board, moves: Sequence[chess.Move], should_stop: Callable[[], bool] = lambda: False
     ) -> Ranking | None:
-        """Ranks legal `moves` of a position with its history; takes milliseconds a move.
+        """Returns the ranking of legal `moves` on `board`, whose history counts; takes milliseconds a move.
 
-        Returns None if the tables lack the position, or if `should_stop()` is true before this ranking, or an earlier
-        abandoned one, has ended. Raises ValueError, in one line, if a table cannot be read or a probe takes longer than
-        PROBE_PATIENCE.
+        Returns None if the tables lack the position, if no thread can be started, or if `should_stop()` is true before
+        this ranking, or an abandoned earlier one, has ended. Raises ValueError with a one-line message if a table
+        cannot be read or a probe takes longer than PROBE_PATIENCE.
         """
         if board.occupied.bit_count() > min(self.limit, self.pieces) or board.clean_castling_rights():
             return None
@@ -196,12 +200,12 @@ class Tables:
     def _by_distance(self, board: chess.Board, count: int) -> int:
         """Returns the rank by DTZ of the move just made, before which `count` plies were on the fifty-move clock.
 
-        Raises KeyError if a table for that is missing.
+        Raises KeyError if a table for the position is missing.
         """
         return self._rank(self._distance(board), count)
 
     def _by_result(self, board: chess.Board, count: int) -> int:
-        """Returns the rank of the move just made by its result alone, for tables without DTZ. Raises KeyError, too."""
+        """Returns the rank of the move just made by WDL alone. Raises KeyError if the WDL table is missing."""
         ending = self._ending(board)
         wdl = -self._source.probe_wdl(board) if ending is None else ending
         return _CLASS * (wdl if self.fifty_moves else 2 * ((wdl > 0) - (wdl < 0)))
@@ -224,7 +228,7 @@ class Tables:
         return int(distance + (distance > 0) - (distance < 0))
 
     def _rank(self, distance: int, count: int) -> int:
-        """Returns the rank of a move of that DTZ with `count` plies on the fifty-move clock; larger is better."""
+        """Returns the rank of a move by its DTZ and the plies on the fifty-move clock before it; larger is better."""
         plies = abs(distance)
         in_time = not self.fifty_moves or plies + count <= _LAST_SAFE
         if distance > 0:
@@ -236,16 +240,16 @@ class Tables:
 
 
 def _score(rank: int) -> int:
-    """Returns the score to show for a move of that rank, in centipawns; better ranks have better scores."""
+    """Returns the score to show for a move with this `rank`, in centipawns. A higher rank has no lower score."""
     sign = (rank > 0) - (rank < 0)
     return sign * (SPOILT if abs(rank) <= _CLASS else TABLE_WIN - 2 * _CLASS + abs(rank))
 
 
 def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
-    """Opens the tables in the folders of `path`; returns them, the number of files, and a line per unusable folder.
+    """Opens the tables in the folders of `path`; returns them, the number of files, and one line per unusable folder.
 
-    Folders are separated by the system's separator (`:`, on Windows `;`) or by `;`. Files are opened when they are
-    needed.
+    Without any file, the tables are None. Folders are separated by the system's separator (`:`, on Windows `;`) or by
+    `;`. Files are opened when they are needed.
     """
     # Few users have tables, so the import waits until here and startup stays fast.
     import chess.syzygy

@@ -4,7 +4,7 @@ The explorer switches techniques off to count the nodes that they save (`search.
 option `Without` switches them off, so that games can measure them (`secateur ablation`). Most of the values are beyond
 the ranges of their tunables.
 
-This module imports nothing heavy, because the answer to `uci` declares that option before NumPy is loaded.
+This module imports nothing heavy, because the answer to `uci` declares the option `Without` before NumPy is loaded.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def _plain(*names: str) -> dict[str, int]:
     return {name: OFF[name] for name in names}
 
 
-#: No move is reduced, and the pruning that uses the reduced depth uses the depth. (With the plain search's lmr_base the
-#: reduced depth would be thousands of plies, and nothing would be pruned.) Only the rounding of the history term
-#: remains, a hundredth of a ply.
+#: With these values no move is reduced, and pruning by the reduced depth uses the full depth. (With the plain search's
+#: lmr_base the reduced depth would be thousands of plies, and nothing would be pruned.) Rounding of the history term
+#: leaves a reduction of a hundredth of a ply, which has no effect.
 _NO_REDUCTION: Final = {
     "lmr_base": 0,
     "lmr_factor": 0,
@@ -122,7 +122,7 @@ BY_NAME: Final = {name: technique for technique in TECHNIQUES for name in (techn
 
 
 def named(names: Iterable[str]) -> tuple[Technique, ...]:
-    """Returns the named techniques, each once. Raises ValueError that quotes an unknown name and lists the keys."""
+    """Returns the techniques with these names (see `BY_NAME`), each once. Raises ValueError if a name is unknown."""
     found = {}
     for name in names:
         technique = BY_NAME.get(name)

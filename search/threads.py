@@ -9,9 +9,9 @@ Parallelized Using Lazy SMP", University of Oslo, 2016, and chessprogramming.org
   formula  the move that `vote` chooses among the threads' last iterations
   worth    two threads against one  +103.7 +- 33.5  [ledger: goal-threads]
 
-The threads need no lock for what they share. The main thread searches and decides. The control threads are the caller
-of `stop` and the alarm at the end of the time. The reporter reports the state of a long search (`Searcher._report`).
-Every number is aligned and never torn.
+The threads need no lock for what they share. The main thread searches and decides. The control threads are those
+that call `Searcher.stop`, and the alarm. The reporter reports the state of a long search (`Searcher._report`).
+Every number is aligned, so a reader never sees half of an old number and half of a new one.
 
     tt           all kernels write and read it; main and reporter read it for `hashfull`. A torn entry fails its check
                  and reads as a miss (see `search.kernels.transposition`)
@@ -24,10 +24,10 @@ Every number is aligned and never torn.
     root_depth, root_count, stack[0].tried and tried_count
                  of the main worker: its kernel writes them, and between lines the main thread; the reporter reads them
                  for `currmove`. They may be from two moments: then the report names a finished move or one of
-                 another depth, and the next report corrects it. A move that is not yet written is not reported; no
-                 index exceeds `tried`
-    the rest     belongs to one thread; each record starts on its own cache line, so no thread's counters invalidate
-                 another's
+                 another depth, and the next report corrects it. A move that is not yet written is not reported. No
+                 index into `tried` exceeds its size
+    the rest     belongs to one thread; each record starts on its own cache line, so no thread's writes invalidate
+                 the cached counters of another
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from search.deepening import Deepening, Iteration, Root, set_root
 from search.kernels.score import MATE_BOUND
 from search.kernels.worker import STOP_NOW, forget, new_worker, set_network
 
-#: Depths of the helpers' first iterations, in turn. Shallower iterations take longer in Python than in the kernel, and
-#: a helper a ply ahead of the main thread fills the TT for it.
+#: Depths of the helpers' first iterations, assigned in turn. Shallower iterations take longer in Python than in the
+#: kernel, and a helper that is a ply ahead of the main thread fills the TT for it.
 FIRST_DEPTHS: Final = (3, 2)
 
 
@@ -53,7 +53,7 @@ class Helper:
     """
 
     def __init__(self, number: int) -> None:
-        """Raises MemoryError if there is no memory for the worker, RuntimeError if the thread cannot be started."""
+        """Raises MemoryError if there is no memory for the worker, and RuntimeError if the thread cannot be started."""
         self.worker = new_worker()
         self._first = FIRST_DEPTHS[number % len(FIRST_DEPTHS)]
         # (tt, root), or None to end the thread. Each task gets one answer.
@@ -63,7 +63,7 @@ class Helper:
         self.thread.start()
 
     def start(self, main: Any, tt: Any, root: Root, node_limit: int) -> None:
-        """Begins a search of the `main` worker's root with its tunables; call `wait` before the next start."""
+        """Starts a search of `root` with the `main` worker's position and tunables. Call `wait` before the next one."""
         worker = self.worker
         worker["tune"] = main["tune"]
         worker["reductions"] = main["reductions"]
@@ -73,15 +73,15 @@ class Helper:
         self._tasks.put((tt, root))
 
     def stop(self) -> None:
-        """Ends the search at its next node. Any thread may call it at any time."""
+        """Makes the running search end at its next node. Any thread may call this at any time."""
         self.worker["stop"] = STOP_NOW
 
     def wait(self) -> Iteration | Exception | None:
-        """Waits for the end of the search. Returns its deepest iteration, its error, or None."""
+        """Waits for the search; returns its last iteration, its exception, or None if no iteration was completed."""
         return self._answers.get()
 
     def close(self) -> None:
-        """Ends the thread."""
+        """Makes the thread end when it is idle. Does not wait for that."""
         self._tasks.put(None)
 
     def _live(self) -> None:
@@ -116,7 +116,7 @@ class Helpers:
         return len(self._helpers)
 
     def resize(self, count: int) -> None:
-        """Sets the number of helpers, while none searches. Raises what `Helper` raises, and keeps those it has."""
+        """Sets the number of helpers, while no helper searches. If `Helper` raises, the existing helpers are kept."""
         while len(self._helpers) > count:
             self._helpers.pop().close()
         while len(self._helpers) < count:
@@ -125,18 +125,18 @@ class Helpers:
             self._helpers.append(helper)
 
     def set_network(self, network: Any) -> None:
-        """Sets the NETWORK record of all present and future helpers (None: classical), while none searches."""
+        """Sets the NETWORK record (or None) of all present and future helpers, while no helper searches."""
         self._network = network
         for helper in self._helpers:
             set_network(helper.worker, network)
 
     def forget(self) -> None:
-        """Clears what the helpers have learnt, while none searches."""
+        """Clears what the helpers have learnt, while no helper searches."""
         for helper in self._helpers:
             forget(helper.worker)
 
     def start(self, main: Any, tt: Any, root: Root, node_limit: int) -> None:
-        """Begins a search of the `main` worker's root with `node_limit` nodes each; `gather` must follow."""
+        """Starts a search of `root` by every helper, up to `node_limit` nodes each. The caller must call `gather`."""
         for helper in self._helpers:
             helper.start(main, tt, root, node_limit)
             self._busy.append(helper)
@@ -146,12 +146,12 @@ class Helpers:
         return sum(int(helper.worker["nodes"]) for helper in self._busy)
 
     def stop(self) -> None:
-        """Stops all helpers at once. Any thread may call it at any time."""
+        """Makes the searches of all helpers end at their next node. Any thread may call this at any time."""
         for helper in tuple(self._helpers):
             helper.stop()
 
     def gather(self) -> tuple[list[Iteration], list[Exception], int]:
-        """Stops the busy helpers and waits for them; returns their iterations, their errors and their nodes."""
+        """Stops the busy helpers and waits for them; returns their iterations, exceptions, and total of nodes."""
         for helper in self._busy:
             helper.stop()
         answers = [helper.wait() for helper in self._busy]
@@ -162,9 +162,9 @@ class Helpers:
 
 
 def vote(found: Sequence[Iteration], vote_base: int) -> Iteration:
-    """Returns the iteration whose move is played. The first of `found` is the main thread's; it wins ties.
+    """Returns the iteration whose line is played. The main thread's iteration, the first in `found`, wins ties.
 
-    The shortest proven mate wins. Otherwise every thread votes for its move:
+    If a thread has found a mate for the side to move, the shortest such mate wins. Otherwise every thread votes:
 
         weight = (score - lowest score of all + vote_base) * depth
 

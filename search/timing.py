@@ -4,11 +4,11 @@ Three limits, in milliseconds from the start of the search, apply to a move:
 
     soft    the planned time; no iteration begins after it. `budget_for` plans it from the clock, and
             `TimeManager` scales it after each iteration by the result
-    hard    the search stops here, in the middle of an iteration if necessary
-    last    the search stops here even if its first iteration has not found a move to play
+    hard    the search stops here if it has a move to play, in the middle of an iteration if necessary
+    last    the search stops here even if it has no move to play
 
 The kernels do not read the clock: an alarm thread sets the flag that they read. The numbers that games can tune are in
-`search.tunables`; three that they cannot tune are below.
+`search.tunables`; three that are not tunable are below.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from typing import Final
 from search import tunables
 from search.limits import Clock, Limits
 
-#: The last score is compared with the mean of this many earlier scores.
+#: The score of an iteration is compared with the mean score of this many iterations before it.
 REMEMBERED_SCORES: Final = 3
 
-#: The least hard limit in milliseconds, but at most half of the clock. It is enough for the first iterations; a move
-#: without any would not save the game.
+#: The least hard limit in milliseconds, but at most half of the clock. It is enough for the first iterations. Less
+#: time would leave the move to chance.
 LEAST_HARD: Final = 1.0
 
-#: Milliseconds that a search without a move to play gets after its hard limit or after `stop`.
+#: The most milliseconds that a search without a move to play gets after its hard limit or after `stop`.
 LAST_GRACE: Final = 30.0
 
 
@@ -49,7 +49,7 @@ class Budget:
 
 
 def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = None, ponders: bool = False) -> Budget:
-    """Returns the time budget under `limits`.
+    """Returns the time budget under `limits`. `tune` has the tunables as attributes; None means the defaults.
 
     `overhead` (ms) is reserved each move for the delay between engine and clock. `ponders` says whether the GUI lets
     the engine think on the opponent's time in this game.
@@ -66,7 +66,7 @@ def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = Non
 
 
 def _last(hard: float, available: float) -> float:
-    """Returns the last limit: without a move, a search gets half of the time after `hard`, at most LAST_GRACE.
+    """Returns the last limit: `hard` plus LAST_GRACE or half of the time up to `available`, whichever is less.
 
     The first iteration usually takes a fraction of a millisecond. It takes longer on a busy machine, where more time
     helps, or when captures explode, where it does not.
@@ -75,7 +75,7 @@ def _last(hard: float, available: float) -> float:
 
 
 def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: bool) -> Budget:
-    """Returns the budget of a move on a clock. Every limit grows with the time left, and hard stays below it."""
+    """Returns the budget of a move on a clock. With more time left, no limit is smaller."""
     horizon = tune.time_horizon
     moves = min(clock.moves_to_go or horizon, horizon)
 
@@ -118,7 +118,7 @@ class TimeManager:
         self._budget = budget
         self._tune = tune
         self._pondering = pondering
-        # When the given move time began.
+        # The time from which a move time without a clock counts.
         self._start = 0.0
         self._best: int | None = None
         self._confirmed = 0
@@ -176,18 +176,18 @@ class TimeManager:
         return not self._pondering and has_clock and (self._is_settled or elapsed >= self.soft())
 
     def deadline(self) -> float:
-        """Returns the time when the search must stop; infinite while pondering or without a hard limit."""
+        """Returns the time of the hard limit; infinite while pondering or without such a limit."""
         return math.inf if self._pondering else self._start + self._budget.hard
 
     def grace(self) -> float:
-        """Returns how many milliseconds after a finite `deadline` the search must stop even without a move."""
+        """Returns how long after a finite `deadline`, in ms, the search stops even without a move."""
         return self._budget.last - self._budget.hard
 
     def ponder_hit(self, elapsed: float) -> None:
         """Starts our clock: the opponent played the expected move `elapsed` milliseconds after the search started.
 
         Pondering counts as thinking: soft and hard still count from the start. So the engine answers at once after a
-        long ponder, and saves the time for other moves. Only a given move time (movetime, no clock) counts from here.
+        long ponder, and saves the time for other moves. A move time without a clock starts now.
         """
         self._pondering = False
         if self._budget.soft == math.inf:
@@ -223,12 +223,12 @@ class Alarm:
             self._condition.notify()
 
     def clear(self) -> None:
-        """Forgets the deadline."""
+        """Cancels the alarm if it has not rung."""
         with self._condition:
             self._deadline = None
 
     def close(self) -> None:
-        """Ends the thread. Setting the alarm again starts another."""
+        """Cancels the alarm and makes its thread end. Setting the alarm again starts another thread."""
         with self._condition:
             self._deadline = None
             self._is_closed = self._thread is not None

@@ -8,7 +8,7 @@ A number is not tunable, and is defined where it is used, if it changes the form
 rule of the game (NEAR_FIFTY_MOVES), is a unit or bound of a table (HISTORY_LIMIT), or has values that games could
 hardly tell apart (CHECK_LOSS).
 
-This module imports nothing heavy: the answer to `uci` declares those options before NumPy is loaded.
+This module imports nothing heavy: in a tuning build the answer to `uci` declares the options before NumPy is loaded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Tunable:
-    """One number of the search; `step` is a change large enough for a tuner to notice."""
+    """A number of the search, from `low` to `high`; `step` is a change that is large enough for a tuner to notice."""
 
     name: str
     default: int
@@ -38,7 +38,7 @@ class Tunable:
 TUNABLES: Final = (
     # Whether a TT score may end a node, 0 or 1; the TT's move and evaluation are used in any case.
     Tunable("tt_cutoffs", 1, 0, 1, 1),
-    # Aspiration: least depth; half the first window in centipawns; its growth factor at each failure, in hundredths.
+    # Aspiration: least depth; half the first window in centipawns; the factor by which a failure widens it, in %.
     Tunable("aspiration_depth", 4, 2, 8, 1),
     Tunable("aspiration_window", 20, 5, 80, 4),
     Tunable("aspiration_growth", 200, 125, 400, 15),
@@ -78,33 +78,33 @@ TUNABLES: Final = (
     Tunable("probcut_reduction", 4, 2, 6, 1),
     # Internal iterative reduction: least depth.
     Tunable("iir_depth", 4, 2, 8, 1),
-    # Late move pruning: quiets tried before the rest are skipped: base + depth * depth, half of it if not improving.
+    # Late move pruning: base + depth * depth quiet moves are tried before the rest are skipped, half if not improving.
     Tunable("lmp_base", 4, 1, 8, 1),
     # Futility of quiets: greatest reduced depth; margin = base + slope * reduced depth, centipawns.
     Tunable("futility_depth", 8, 4, 12, 1),
     Tunable("futility_base", 90, 20, 250, 12),
     Tunable("futility_slope", 90, 40, 180, 8),
-    # History pruning: greatest reduced depth; history a ply below which a quiet is skipped.
+    # History pruning: greatest reduced depth; a quiet move is skipped if its history is below -margin * depth.
     Tunable("history_pruning_depth", 4, 1, 8, 1),
     Tunable("history_pruning_margin", 3500, 1000, 8000, 350),
-    # SEE pruning: greatest depth (noisy) or reduced depth (quiet); centipawns lost per ply (noisy) or per squared
-    # reduced ply (quiet).
+    # SEE pruning: greatest depth (noisy) or reduced depth (quiet); centipawns that a move may lose, times the
+    # depth (noisy) or the square of the reduced depth (quiet).
     Tunable("see_depth", 8, 4, 12, 1),
     Tunable("see_noisy_margin", 90, 30, 180, 8),
     Tunable("see_quiet_margin", 25, 10, 60, 3),
-    # Late move reduction: base and factor of the logarithms, in hundredths; the history that is worth a ply.
+    # Late move reduction: base and factor of the logarithms, in %; the history that changes the reduction by a ply.
     Tunable("lmr_base", 80, 0, 160, 8),
     Tunable("lmr_factor", 45, 25, 70, 3),
     Tunable("lmr_history_divisor", 8000, 3000, 16000, 600),
-    # Further hundredths of a ply: less for captures and promotions, in PV nodes, for killers and for checks; more if
-    # the side to move is not improving and if a cutoff is expected.
+    # Further hundredths of a ply: less reduction of captures and promotions, in PV nodes, of killers and of checks;
+    # more if the side to move is not improving and if a cutoff is expected.
     Tunable("lmr_noisy", 100, 0, 300, 15),
     Tunable("lmr_pv", 100, 0, 300, 15),
     Tunable("lmr_killer", 100, 0, 300, 15),
     Tunable("lmr_check", 100, 0, 300, 15),
     Tunable("lmr_not_improving", 100, 0, 300, 15),
     Tunable("lmr_cut_node", 100, 0, 300, 15),
-    # Also more if the TT move is a capture or promotion, and if the count of cutoffs exceeds MANY_CUTOFFS.
+    # More reduction, too, if the TT move is a capture or promotion, and if the count of cutoffs exceeds MANY_CUTOFFS.
     Tunable("lmr_tt_noisy", 100, 0, 300, 15),
     Tunable("lmr_cutoffs", 100, 0, 300, 15),
     # After a reduced search scores above alpha: the full search goes a ply deeper if the score is this far above the
@@ -125,7 +125,7 @@ TUNABLES: Final = (
     Tunable("quiescence_checks", 1, 0, 1, 1),
     # Quiescence in check: moves tried before quiet evasions are skipped, once one move is known to avoid mate.
     Tunable("quiescence_evasions", 3, 1, 8, 1),
-    # Histories: bonus a ply of depth, and its limit.
+    # Histories: bonus for each ply of depth; greatest bonus.
     Tunable("history_bonus_slope", 170, 50, 350, 15),
     Tunable("history_bonus_max", 1800, 600, 4000, 150),
     # Percent of that bonus that is added to each history: butterfly, continuation and capture history.
@@ -151,9 +151,9 @@ TUNABLES: Final = (
     Tunable("time_plan_most", 60, 20, 100, 5),
     # Milliseconds that stay on the clock for stalls of the system.
     Tunable("time_reserve", 100, 0, 300, 20),
-    # Percent added if the engine may think on the opponent's time.
+    # Percent added to the plan if the engine may think on the opponent's time.
     Tunable("time_ponder", 25, 0, 60, 4),
-    # The results of iterations scale that time from this depth on.
+    # From this depth on, the result of each iteration scales the planned time by the following factors.
     Tunable("time_scale_depth", 6, 2, 12, 1),
     # A stable best move: percent at first; percent less for each iteration that confirms it; least percent.
     Tunable("time_stable_base", 130, 100, 200, 6),
@@ -171,7 +171,7 @@ TUNABLES: Final = (
 BY_NAME: Final = {tunable.name: tunable for tunable in TUNABLES}
 assert len(BY_NAME) == len(TUNABLES), "two tunables have the same name"
 
-#: The tunables that `reductions` depends on.
+#: The names of the tunables that `reductions` takes, in order.
 REDUCTION_TUNABLES: Final = ("lmr_base", "lmr_factor")
 
 # Side lengths of the table of reductions.
@@ -184,7 +184,7 @@ def defaults() -> dict[str, int]:
     return {tunable.name: tunable.default for tunable in TUNABLES}
 
 
-#: Values by name that switch off pruning, reductions, extensions, corrections and scores from the TT.
+#: Values by name that switch off reductions, extensions, corrections, TT scores and nearly all pruning (see `plain`).
 OFF: Final = {
     "tt_cutoffs": 0,
     "check_extension": 0,
@@ -211,8 +211,9 @@ OFF: Final = {
 def plain() -> dict[str, int]:
     """Returns values by name, beyond their ranges, that make the search plain alpha-beta with quiescence.
 
-    It prunes, reduces, extends and corrects nothing, and takes no score from the TT. Its value is the minimax value of
-    the game in `search.theory.chess_game`, which the reference search there also finds.
+    It reduces, extends and corrects nothing and takes no score from the TT. It prunes only by mate distance and, in
+    quiescence, by SEE. Its value is the minimax value of the game in `search.theory.chess_game`, which the reference
+    search there also finds.
     """
     return defaults() | OFF
 

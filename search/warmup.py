@@ -87,7 +87,7 @@ def load_kernels(
 ) -> int:
     """Loads `kernels`; returns how many were compiled because the cache did not contain them.
 
-    `on_step(index, count, name)` is called before each.
+    `on_step(index, count, name)` is called before each kernel is loaded; `index` counts from 0.
     """
     compiled = 0
     for index, (name, dispatcher, load) in enumerate(kernels):

@@ -40,7 +40,7 @@ CUT, NO_CUT = np.int64(1), np.int64(0)
 def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     """Searches the position at `ply` to `depth` plies; returns its value, int64 centipawns for the side to move.
 
-    The search is fail-soft. Unless `worker.aborted` is set, its value v bounds the value t of an open window:
+    Unless `worker.aborted` is set, the value v is a fail-soft bound of t, the value of a search with an open window:
 
         v <= alpha          t <= v      the node failed low
         alpha < v < beta    t == v      exact
@@ -275,8 +275,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      when     depth >= singular_depth; a TT move whose score is a lower bound or exact, not a mate, and from a
     #               search at most singular_tt_slack plies shallower; not at the root, not in a singular search;
     #               ply < MAX_PLY / 2 and ply < 2 * root_depth
-    #      formula  singular_beta = tt_score - singular_margin / 100 * depth; score: other moves to (depth - 1) / 2
-    #               if score < singular_beta: +1 ply; +2 if below by double_extension_margin, but not in PV nodes
+    #      formula  singular_beta = tt_score - singular_margin / 100 * depth; score: of other moves to (depth - 1) / 2
+    #               if score < singular_beta: +1 ply; +2 if by more than double_extension_margin, except in PV nodes
     #               else if singular_beta >= beta: returns it (multi-cut); else if tt_score >= beta: -1 ply
     #      worth    +31.4 +- 40.0  [ledger: singular-extension]
     extension = np.int64(0)
@@ -511,5 +511,5 @@ def search_window(worker, tt, depth, alpha, beta):
 
 @kernel
 def search_root(worker, tt, depth, alpha, beta):
-    """Calls `search_window`. Tests check the contract through this entry point; play uses `search_iteration`."""
+    """Returns what `search_window` returns. This is an entry point for tests; play uses `search_iteration`."""
     return search_window(worker, tt, depth, alpha, beta)

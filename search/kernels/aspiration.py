@@ -52,7 +52,7 @@ def _order_root_moves(worker):
 
 @inlined
 def _first_window(worker, depth, last):
-    """Sets the first window of an iteration: around the `last` score if it is usable. Mutates `worker`."""
+    """Sets the first window of an iteration: around the score `last` if it is usable, else open. Mutates `worker`."""
     tune = worker.tune
     worker.width = tune.aspiration_window
     worker.fail_high_pv_length = 0
@@ -87,7 +87,7 @@ def _widen(worker, score):
 def search_iteration(worker, tt, depth, last):
     """Searches the root to `depth` plies; returns its value, int64. Mutates `worker` and `tt`.
 
-    `last` is the score of the last iteration, or NO_SCORE. The window around it is widened until the value lies inside.
+    `last` is the score of the last iteration, or NO_SCORE. The window is widened until it contains the value.
     While `worker.reports` is set, the kernel also returns after each window that fails. The value is then a bound, and
     `worker.failed` is LOWER or UPPER (else 0). The next call with the same arguments continues with a wider window.
 

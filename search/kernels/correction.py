@@ -26,7 +26,7 @@ from search.kernels.worker import CORRECTION_LIMIT, CORRECTION_SIZE
 
 _MASK = np.uint64(CORRECTION_SIZE - 1)
 
-#: Entries are in sixteenths of a centipawn, and weights in hundredths: dividing their sum by this gives centipawns.
+#: Entries are in sixteenths of a centipawn and weights in hundredths, so the weighted sum / _SCALE is in centipawns.
 _SCALE = 16 * 100
 
 #: The most by which one search changes an entry.

@@ -7,7 +7,7 @@
     killers                [ply], two, before the quiet moves           -13.9 +- 37.1  [ledger: killers]
     counter_moves          [earlier move], after the killers            +5.9 +- 10.0  [ledger: idea-counters]
 
-`gravity` is the update formula of all three histories. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
+`gravity` is the update formula of the first three tables. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ HISTORY_LIMIT = 16_384
 
 @inlined
 def history_bonus(worker, depth):
-    """Returns the bonus for a cutoff at `depth` plies, as int64: deep cutoffs cost more nodes and tell more."""
+    """Returns the bonus for a cutoff at `depth` plies, as int64. It grows with the depth up to history_bonus_max."""
     return min(depth * worker.tune.history_bonus_slope, worker.tune.history_bonus_max)
 
 
 @inlined
 def gravity(value, bonus, limit):
-    """Returns a history value plus `bonus`, minus a share of the value that keeps it within +-`limit`, as int64."""
+    """Returns `value` plus `bonus`, minus a share of `value` that keeps the sum within +-`limit`, as int64."""
     return value + bonus - value * abs(bonus) // limit
 
 
@@ -46,7 +46,7 @@ def continuation_of(position, move):
 def earlier_continuation(worker, ply, back):
     """Returns `continuation_of` the move made `back` plies before `ply` (1: the opponent's last move), as int64.
 
-    Returns NO_CONTINUATION if there is no such move.
+    Returns NO_CONTINUATION if there is no such move or it was a null move.
     """
     if ply < back:
         return np.int64(NO_CONTINUATION)
@@ -66,7 +66,7 @@ def quiet_history(worker, ply, move):
 
 @inlined
 def _update_continuation(worker, ply, back, number, bonus):
-    """Adds `bonus` to the history of continuation `number` after the move `back` plies earlier. Mutates `worker`."""
+    """Adds `bonus` to the history of the move with index `number` after the move `back` plies ago. Mutates `worker`."""
     earlier = earlier_continuation(worker, ply, back)
     if earlier != NO_CONTINUATION:
         value = np.int64(worker.continuation_history[earlier, number])
@@ -75,7 +75,7 @@ def _update_continuation(worker, ply, back, number, bonus):
 
 @inlined
 def update_quiet_history(worker, ply, move, bonus):
-    """Adds `bonus`, scaled by the share of each history, to the histories of a quiet move. Mutates `worker`."""
+    """Adds `bonus`, scaled by the history's tunable percentage, to each history of a quiet move. Mutates `worker`."""
     position = worker.stack[ply].position
     color, origin, target = position.turn, move_origin(move), move_target(move)
     value = np.int64(worker.butterfly_history[color, origin, target])
@@ -112,7 +112,7 @@ def capture_history(worker, position, move):
 
 @inlined
 def update_capture_history(worker, position, move, bonus):
-    """Adds `bonus`, scaled by `capture_share`, to the history of a capture. Mutates `worker`."""
+    """Adds `capture_share` percent of `bonus` to the history of a capture. Mutates `worker`."""
     piece, captured = piece_at(position, move_origin(move)), captured_piece(position, move)
     value = np.int64(worker.capture_history[position.turn, piece, move_target(move), captured])
     share = worker.tune.capture_share * bonus // 100

@@ -139,7 +139,7 @@ def is_improving(worker, ply):
 
 @inlined
 def is_tt_cutoff(bound, score, alpha, beta):
-    """Returns whether a TT score with this bound decides a search with this window, as bool."""
+    """Returns whether a TT score is by its `bound` a lower bound >= beta or an upper bound <= alpha, as bool."""
     if score >= beta:
         return bound & LOWER != 0
     return score <= alpha and bound & UPPER != 0

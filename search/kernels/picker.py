@@ -1,7 +1,7 @@
 """The move picker: it returns a node's moves one at a time, best first, in stages.
 
 Most nodes end after a move or two, so each stage begins only when the previous one is empty. The TT move is tried
-before any move is generated. The captures are tried before the quiet moves are generated, scored and sorted.
+before any move is generated. Captures and promotions are tried before quiet moves are generated, scored and sorted.
 
     stage       moves
     ROOT        the root's moves in the order of the last iteration, instead of everything below
@@ -57,8 +57,8 @@ assert COUNTER == FIRST_KILLER + 2
 #: Which quiet moves a node tries: none, only checks, all.
 NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
 
-#: Value of one step of `mvv_lva`. Victims are eight steps apart, so a capture history at its limit, 16 steps, is worth
-#: two victims.
+#: The weight of one step of `mvv_lva`. Victims are eight steps apart, so a capture history at its limit, 16 steps,
+#: weighs as much as a victim two piece types higher.
 MVV_LVA_SCALE: Final = HISTORY_LIMIT // 16
 
 #: A check counts as safe if it loses at most this much by SEE, in centipawns.
@@ -74,7 +74,7 @@ assert MAX_MOVES <= PLACE_MASK + 1
 
 @inlined
 def mvv_lva(position, move):
-    """Returns the MVV-LVA rank of a noisy move: victim first, then attacker; a promotion adds to the victim. int64."""
+    """Returns the MVV-LVA rank of a noisy move, as int64: victim first, then attacker; promotions add to the victim."""
     victim = captured_piece(position, move)
     if is_promotion(move):
         victim += promotion_piece(move) - PAWN
@@ -85,7 +85,7 @@ def mvv_lva(position, move):
 def start(worker, ply, tt_move, quiets):
     """Prepares the picker of the frame at `ply`. Mutates `worker`.
 
-    `tt_move` comes first; it is legal or NO_MOVE. `quiets` is NO_QUIETS, CHECKS_ONLY or ALL_QUIETS.
+    `tt_move`, which must be legal or NO_MOVE, comes first. `quiets` is NO_QUIETS, CHECKS_ONLY or ALL_QUIETS.
     """
     frame = worker.stack[ply]
     frame.tt_move = tt_move
@@ -110,7 +110,7 @@ def start_root(worker):
 
 @inlined
 def usable_tt_move(position, move, quiets):
-    """Returns the TT move if it is legal here and the node tries such moves, else NO_MOVE, as int64."""
+    """Returns `move` from the TT if it is legal here and `quiets` allows it, else NO_MOVE, as int64."""
     if move == NO_MOVE or not is_legal(position, move):
         return np.int64(NO_MOVE)
     if quiets == ALL_QUIETS or is_noisy(move) or (quiets == CHECKS_ONLY and gives_check(position, move)):
@@ -163,7 +163,7 @@ def _add_noisy(worker, tt, ply):
 
 @inlined
 def _check_squares(position):
-    """Returns the squares from which each piece type of the side to move attacks the other king: seven bitboards."""
+    """Returns seven bitboards, by piece type: the squares from which such a piece would attack the other king."""
     king = king_square(position, position.turn ^ 1)
     diagonal = bishop_attacks(king, position.pieces[OCCUPIED])
     straight = rook_attacks(king, position.pieces[OCCUPIED])

@@ -39,7 +39,7 @@ def score_to_tt(score, ply):
 
 @inlined
 def score_from_tt(score, ply):
-    """Reverses `score_to_tt`. A mate too distant to represent at this ply is clamped to +-MATE_BOUND."""
+    """Reverses `score_to_tt`, but a mate too distant to represent at `ply` is clamped to +-MATE_BOUND."""
     if score >= MATE_BOUND:
         return max(score - ply, MATE_BOUND)
     if score <= -MATE_BOUND:

@@ -179,7 +179,7 @@ def searching(worker, search, reduction, extension):
 
 @hook
 def entered(worker, ply, asked, depth, alpha, beta, cut):
-    """Records the start of a node of the main search. Its parent `asked` for at most its `depth`. `cut` is 1 or 0."""
+    """Records the start of a main search node: its depth was `asked` before the check extension. `cut` is 1 or 0."""
     _enter(worker, ply, asked, depth, alpha, beta, cut, 0)
 
 
@@ -191,7 +191,7 @@ def entered_quiescence(worker, ply, alpha, beta):
 
 @hook
 def shortened(worker, depth):
-    """Records that the current node is searched to `depth`, which may be less than its depth on entry."""
+    """Records the `depth` of the current node after internal iterative reduction, whether or not that applied."""
     trace = worker.recording
     if trace.unrecorded == 0:
         node = trace.nodes[trace.current]
@@ -207,7 +207,7 @@ def evaluated(worker, ply, estimate, improving):
 
 @hook
 def evaluated_quiescence(worker, evaluation):
-    """Records the evaluation of a node of quiescence, which does not store it in its frame."""
+    """Records the `evaluation` of a node of quiescence, which the frame does not contain."""
     _evaluate(worker, evaluation, evaluation, 0)
 
 
@@ -279,7 +279,7 @@ def _is_seen(worker, ply, move):
 
 @subkernel
 def _expectation(worker, parent, search, alpha, beta, cut, is_quiescence):
-    """Returns PV, CUT or ALL. In quiescence it is the parent's at the same ply, and the opposite at the next ply."""
+    """Returns PV, CUT or ALL: in quiescence with a null window the parent's, or after a move the opposite."""
     if beta - alpha > 1:
         return PV
     if is_quiescence == 0:

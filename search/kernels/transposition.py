@@ -32,7 +32,7 @@ BUCKET: Final = 4
 GENERATIONS: Final = 64
 #: One generation of age counts as this many plies of depth when `store` chooses a victim.
 AGE_WEIGHT: Final = 8
-#: `store` keeps an entry of this search for the same position if it is deeper by more plies than this.
+#: `store` keeps a position's entry from this search if it is more than MUCH_DEEPER plies deeper than the new result.
 MUCH_DEEPER: Final = 3
 
 #: The depth of quiescence results.
@@ -102,7 +102,7 @@ def entry_bound(data):
 
 @inlined
 def entry_age(data, generation):
-    """Returns how many searches ago the entry was written, as int64 0 to 63."""
+    """Returns how many searches ago the entry was written, modulo GENERATIONS, as int64."""
     return (generation - np.int64(data >> S58)) & (GENERATIONS - 1)
 
 
@@ -158,7 +158,7 @@ def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
 
 @kernel
 def hashfull(tt, generation):
-    """Returns UCI's `hashfull`: the permille of a sample of 4000 entries that this search wrote, as int64."""
+    """Returns UCI's `hashfull`: how many permille of the first 4000 entries this search wrote, as int64."""
     sample = min(4000, tt.size)
     used = 0
     for index in range(sample):

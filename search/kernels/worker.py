@@ -19,7 +19,7 @@ from search.limits import MAX_PLY
 #: How many keys of the game, up to the root's, are kept. The fifty-move rule lets no repetition reach further back.
 GAME_KEYS: Final = 384
 
-#: The number of continuation indices (colour, piece type and target of a move), and the index for no move.
+#: The number of continuation indices (colour, piece type and target of a move); the index for no move or a null move.
 CONTINUATIONS: Final = 2 * 6 * 64
 NO_CONTINUATION: Final = CONTINUATIONS
 
@@ -80,15 +80,15 @@ WORKER: Final = np.dtype(
         # worker. They come first because rows of int16 are fastest when they start on a cache line.
         ("network", NETWORK),
         ("accumulators", accumulator_stack(MAX_PLY + 2)),
-        # Other threads set this. The search ends at its next node if it exceeds `stop_threshold`.
+        # Other threads set `stop`. The search ends at its next node if `stop` exceeds `stop_threshold`.
         ("stop", np.int64),
-        # STOP while the search has no move to play, else 0.
+        # STOP in the first iteration, which must find a move to play, else 0.
         ("stop_threshold", np.int64),
         # Set if the search ended early; its value is then meaningless.
         ("aborted", np.int64),
         ("nodes", np.int64),
         ("node_limit", np.int64),
-        # Depth of the iteration, plies.
+        # Depth of the iteration in plies.
         ("root_depth", np.int64),
         # While a null move cutoff is verified, there are no null moves before this ply.
         ("nmp_min_ply", np.int64),
@@ -126,8 +126,8 @@ WORKER: Final = np.dtype(
         # Fields that only the root needs come last, so that the fields of every node are close together.
         # 1 if the root has legal moves that are not in `root_moves`, else 0.
         ("root_is_partial", np.int64),
-        # The iteration's window (see `search.kernels.aspiration`): its bounds, how far the failing side moves next, and
-        # the length of the PV that failed high in an earlier window.
+        # The iteration's window (see `search.kernels.aspiration`): its bounds, the distance from the score to the
+        # next bound, and the length of the PV that failed high in an earlier window.
         ("alpha", np.int64),
         ("beta", np.int64),
         ("width", np.int64),
@@ -144,7 +144,7 @@ WORKER: Final = np.dtype(
 
 
 def new_worker() -> Any:
-    """Returns a worker record with the default tunables, otherwise zeroed."""
+    """Returns a WORKER record with the default tunables, otherwise zeroed. Raises MemoryError if memory is short."""
     worker = allocate(WORKER, 1)[0]
     set_tunables(worker, tunables.defaults())
     return worker
@@ -165,12 +165,12 @@ def set_tunables(worker: Any, values: Mapping[str, int]) -> None:
 
 
 def tunables_of(worker: Any) -> dict[str, int]:
-    """Returns the worker's tunables by name."""
+    """Returns the values of the worker's tunables by name."""
     return dict(zip(tunables.BY_NAME, worker["tune"].item(), strict=True))
 
 
 def forget(worker: Any) -> None:
-    """Clears everything that a worker has learnt. Mutates `worker`."""
+    """Clears the histories, corrections, killers and counter moves of a worker. Mutates `worker`."""
     worker["butterfly_history"] = 0
     worker["counter_moves"] = 0
     worker["capture_history"] = 0
@@ -182,7 +182,7 @@ def forget(worker: Any) -> None:
 
 
 def set_network(worker: Any, network: Any) -> None:
-    """Sets the NETWORK record that the worker evaluates with; None is the classical evaluation. Mutates `worker`."""
+    """Sets the worker's NETWORK record; None means the classical evaluation. Mutates `worker`."""
     if network is None:
         worker["network"]["hidden"] = 0
     else:
