@@ -316,9 +316,7 @@ def _engine(data: object, name: str, limit: str) -> EngineSpec:
 
 
 def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: Iterable[str] = ()) -> dict[str, Any]:
-    """Returns the values of the table `name`. Raises `DescriptionError` unless its keys and types are those of `kinds`
-    and the `required` keys are there.
-    """
+    """Returns a table's values. Raises `DescriptionError` unless its keys and types match `kinds` and `required`."""
     if not isinstance(data, dict):
         raise DescriptionError(f"{name} must be a table, not {shown(repr(data))}")
     place = f"{name}." if name else ""

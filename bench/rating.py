@@ -201,7 +201,7 @@ def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -
 
 
 def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple[Floats, float]:
-    """Returns the likeliest strengths, float64[players], and white advantage; keeps `fixed`, and `white` if not None."""
+    """Returns the likeliest strengths, float64[players], and white advantage, given `fixed` and perhaps `white`."""
     players = data.design.shape[1] - 1
     values = np.full(players + 1, np.mean(list(fixed.values())) if fixed else 0.0)
     values[list(fixed)] = list(fixed.values())
@@ -211,9 +211,7 @@ def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple
     if free:
         slopes = data.design[:, free]
         if np.linalg.matrix_rank(slopes) < len(free):
-            raise RatingError(
-                "the white advantage cannot be estimated: too few players had both colours; fix its value"
-            )
+            raise RatingError("the white advantage cannot be estimated: few players had both colours; fix its value")
         values[free] += fit_logistic(slopes, data.points, data.design @ values)
         if white is None and abs(values[players]) > RUNAWAY:
             raise RatingError("the white advantage cannot be estimated: one colour won every game; fix its value")

@@ -27,7 +27,7 @@ and `bit` turns a square into a bitboard.
     position.checkers         pieces that give check to the side to move
     position.pinned           the side to move's pieces that are pinned to its king
     position.castling         rooks that may still castle
-    position.ep_square        where an en passant capture is possible, or -1
+    position.ep_square        the target square of a possible en passant capture; -1 if there is none
     position.halfmoves        plies since the last capture or pawn move
 """
 

@@ -41,7 +41,7 @@ MOST_DANGER = 1000
 
 @inlined
 def _checks(squares, safe, color, piece, trace):
-    """Returns the packed danger of checks by `color`'s `piece` from `squares`; those from `safe` count as safe."""
+    """Returns the packed danger of checks by `color`'s `piece` from `squares`, which are safe on squares in `safe`."""
     count = popcount(squares & safe)
     danger = np.int64(0)
     if count != 0:
@@ -74,7 +74,7 @@ def _all_checks(position, workspace, color, weak, trace):
 
 @inlined
 def _open_files(position, color, king, trace):
-    """Returns the packed danger to the enemy king, on square `king`, from files around it without pawns of its side."""
+    """Returns the packed danger to the enemy king on `king` from the files near it without pawns of its colour."""
     pawns = position.pieces[PAWN]
     theirs = pawns & position.colors[color ^ 1]
     center = min(max(king & 7, 1), 6)
@@ -91,7 +91,7 @@ def danger_of(position, workspace, color, trace):
     them = color ^ 1
     attacks = workspace.attacks
     queens = position.pieces[QUEEN] & position.colors[color]
-    # Fewer than two attackers do not count as an attack, which saves time.
+    # Fewer than two attackers, of which a queen anywhere counts as one more, are not an attack. This saves time.
     if workspace.attackers[color] + (1 if queens != U0 else 0) < 2:
         return np.int64(0)
     king = king_square(position, them)

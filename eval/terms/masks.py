@@ -21,7 +21,7 @@ _RANK: Final = _SQUARES >> 3
 
 
 def _bitboards(is_member: npt.NDArray[np.bool_]) -> Bitboards:
-    """Returns the bitboard of each row of bool[...][64], as uint64[...]."""
+    """Returns the bitboard of each row of `is_member`, bool[...][64], as uint64[...]."""
     sets: Bitboards = (is_member.astype(np.uint64) << _SQUARES.astype(np.uint64)).sum(axis=-1, dtype=np.uint64)
     return sets
 
