@@ -22,7 +22,7 @@ MATE_CENTIPAWNS = 100_000
 @dataclass(frozen=True, slots=True)
 class ResignRule:
     """A rule by which an engine loses if its score is at most -`score` centipawns for `moves` of its moves in a
-    row; with `both_sides`, the opponent's score must also have been at least `score` for as long.
+    row; with `both_sides`, the opponent's score must also have been at least `score` for `moves` moves.
     """
 
     moves: int
@@ -43,7 +43,7 @@ class DrawRule:
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """The rules of adjudication; None omits one. `max_moves` counts full moves, `tablebases` names a Syzygy folder."""
+    """The rules of adjudication; None means no rule. `max_moves` counts full moves. `tablebases` is a Syzygy folder."""
 
     resign: ResignRule | None = None
     draw: DrawRule | None = None
@@ -116,7 +116,7 @@ class Adjudicator:
 
 @functools.cache
 def open_tablebases(folder: str | None) -> Tablebase | None:
-    """Returns the tablebase in a folder, opened once; None for None. Raises FileNotFoundError if there is none."""
+    """Returns the tablebase in `folder`, opened once, or None for None. Raises FileNotFoundError if there is none."""
     if folder is None:
         return None
     import chess.syzygy
@@ -131,7 +131,7 @@ def open_tablebases(folder: str | None) -> Tablebase | None:
 
 
 def natural_end(board: chess.Board) -> Verdict | None:
-    """Returns the verdict if the rules of chess end the game on `board`, which contains the last moves, else None."""
+    """Returns the verdict if the rules of chess end the game on `board` (with its move stack), else None."""
     if not any(board.generate_legal_moves()):
         if board.is_check():
             return Verdict("0-1" if board.turn == chess.WHITE else "1-0", Termination.CHECKMATE)

@@ -24,7 +24,7 @@ class EngineError(CommandError):
 
 
 class Conversation:
-    """A UCI engine as a timed child process. Raises MissingEngineError, or EngineError if it does not start."""
+    """A UCI engine in a child process. Raises MissingEngineError if it is missing, EngineError if it does not start."""
 
     def __init__(self, spec: EngineSpec) -> None:
         self.name = spec.name
@@ -104,7 +104,7 @@ def find_stockfish() -> EngineSpec | None:
 
 
 def run(spec: EngineSpec, *arguments: object) -> tuple[str, str]:
-    """Runs an engine with `arguments`; returns its stdout and stderr. Raises EngineError and MissingEngineError."""
+    """Runs an engine; returns its stdout and stderr. Raises EngineError if it fails, MissingEngineError if missing."""
     name = " ".join(map(str, (spec.name, *arguments[:1])))
     command = [spec.resolved_program(), *spec.command[1:], *map(str, arguments)]
     try:

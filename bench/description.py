@@ -103,15 +103,14 @@ class MatchDescription:
     def fingerprint(self) -> str:
         """Returns twelve hexadecimal digits that depend on every setting that affects the games.
 
-        A resumed match must have the fingerprint of the interrupted one. A match can be
-        prolonged, because the number of rounds is left out.
+        A resumed match must have the same digits. The number of rounds does not count, so a match can be prolonged.
         """
         parts = (self.engines, self.format, self.book, self.adjudication, self.time_margin, self.hang_seconds)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def _check(settings: Any, place: str = "") -> None:
-    """Raises `DescriptionError` if a setting of a dataclass, or of one in it, is invalid. `place` prefixes its name."""
+    """Raises `DescriptionError` if a setting of a dataclass, or of a nested one, is invalid. `place` precedes names."""
     for item in fields(settings):
         name, value = place + item.name, getattr(settings, item.name)
         if is_dataclass(value):
@@ -149,7 +148,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games.add_argument("--event", help="the PGN Event tag")
     rules = parser.add_argument_group("adjudication")
     add_rule_arguments(rules)
-    rules.add_argument("--time-margin", type=float, metavar="MS", help="milliseconds by which time may be exceeded")
+    rules.add_argument("--time-margin", type=float, metavar="MS", help="milliseconds an engine may exceed its time by")
     rules.add_argument(
         "--hang",
         type=float,
@@ -175,7 +174,7 @@ def add_book_arguments(group: argparse._ActionsContainer) -> None:
 
 def add_rule_arguments(group: argparse._ActionsContainer) -> None:
     """Adds the options for adjudication, which `rules_from_arguments` reads."""
-    resign = "an engine loses after MOVES moves with scores of at most -SCORE centipawns; both: opponent agrees"
+    resign = "an engine loses after MOVES moves with scores of at most -SCORE centipawns; both: if its opponent agrees"
     group.add_argument("--resign", metavar="MOVES,SCORE[,both]", help=resign)
     draw = "draw from move FROM on, after MOVES moves with all scores between -SCORE and SCORE centipawns"
     group.add_argument("--draw", metavar="FROM,MOVES,SCORE", help=draw)
@@ -213,7 +212,7 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
 
 
 def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Book | None:
-    """Returns `book` with the changes that options make. Raises `DescriptionError` if there are changes but no book."""
+    """Returns `book`, changed by the options in `arguments`. Raises `DescriptionError` if there is none to change."""
     changes = _given(arguments, order="order", seed="seed", plies="plies")
     if arguments.book is not None:
         book = Book(arguments.book)
@@ -223,7 +222,7 @@ def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Boo
 
 
 def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> Adjudication:
-    """Returns `rules` with the changes that options make. Raises `DescriptionError` if a value is invalid."""
+    """Returns `rules`, changed by the options in `arguments`. Raises `DescriptionError` if a value is invalid."""
     changes = _given(arguments, max_moves="max_moves", tb="tablebases")
     if arguments.resign is not None:
         parts = arguments.resign.split(",")
@@ -288,7 +287,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
-    """Returns the `MatchDescription` fields that a file's data set, by name. Raises `DescriptionError` with the key."""
+    """Returns the `MatchDescription` fields in the data of a file, by name. Raises `DescriptionError` with the key."""
     kinds = get_type_hints(MatchDescription) | {"tc": str, "engines": list}
     del kinds["resume"], kinds["overwrite"]
     values = _checked(data, kinds)
@@ -330,7 +329,7 @@ def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: I
 
 
 def _value(value: Any, kind: Any, name: str) -> Any:
-    """Returns the value, a table as a dataclass. Raises `DescriptionError`, which names the key, if it is no `kind`."""
+    """Returns the key's value, with a table as a dataclass. Raises `DescriptionError` if its type is not `kind`."""
     kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
     if is_dataclass(kinds[0]):
         required = [item.name for item in fields(kinds[0]) if item.default is item.default_factory is MISSING]

@@ -42,7 +42,7 @@ class EngineSpec:
     """An engine of a match.
 
     `command` is the program with its arguments, `directory` is the folder in which it starts, `options` contains pairs
-    of UCI option name and value (as text), and `limit` is its time control. `restart` restarts it for each game.
+    of UCI option name and value (as text), and `limit` is its time control. `restart` means a new process per game.
     """
 
     name: str
@@ -123,7 +123,7 @@ def this_engine(*more: str) -> list[str]:
 def compile_kernels(engines: Iterable[EngineSpec], cluster: str | None = None) -> None:
     """Compiles the kernels of this Secateur if it is among the engines.
 
-    An engine that compiles them while its clock runs may lose its first game on time. With a `cluster`, does nothing.
+    An engine that compiles them while its clock runs may lose its first game on time. Does nothing if `cluster` is set.
     """
     if cluster is None and any(_is_this_engine(engine) for engine in engines):
         from search.warmup import load_kernels

@@ -50,14 +50,14 @@ class Clock:
         self.moves_to_go = control.moves
 
     def patience(self, hang_seconds: float) -> float:
-        """Returns the seconds to wait for a move: `hang_seconds`, or the time limit with margin and grace period."""
+        """Returns the seconds to wait for a move: the time limit plus margin and grace, or else `hang_seconds`."""
         allowed = self._allowed()
         return hang_seconds if allowed is None else allowed + self._margin + GRACE_SECONDS
 
     def spend(self, seconds: float) -> float | None:
         """Updates the clock after a move; returns the seconds beyond the limit, or None if the move was in time.
 
-        It may exceed the limit by the margin. As in cutechess-cli, 10.9 ms is within a limit of 10 ms.
+        A move may exceed the limit by the margin. As in cutechess-cli, 10.9 ms count as 10 ms.
         """
         allowed = self._allowed()
         over = None

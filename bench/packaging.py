@@ -40,7 +40,7 @@ __all__ = [
 #: Modules that build the package but do not belong to it.
 LEFT_OUT: Final = ("bench/packaging.py", "engine/checkout")
 
-#: The oldest GNU C library for which a wheel is tagged is version 2.17, that of manylinux2014.
+#: The 17 in 2.17, the oldest version of the GNU C library for which wheels are tagged (that of manylinux2014).
 OLDEST_GLIBC: Final = 17
 
 _is_editable = False
@@ -53,7 +53,7 @@ def kernels() -> list[Path]:
 
 
 def platform_tag(libraries: list[Path]) -> str:
-    """Returns the platform tag of a wheel with these libraries; on Linux, it names the oldest C library that fits."""
+    """Returns the platform tag of a wheel with these libraries; on Linux, it names the oldest usable C library."""
     system = re.sub("[-.]", "_", sysconfig.get_platform())
     used = [int(number) for path in libraries for number in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())]
     if sys.platform != "linux" or not used:

@@ -75,7 +75,7 @@ def _check_games(description: MatchDescription) -> None:
         if not is_ours and raw is games[-1]:  # a match was killed while it wrote this game
             is_ours = any(is_cut_game(raw, event, names) for event in events)
         if not is_ours:
-            raise DescriptionError(f"{shown(pgn)}:{raw.line}: not a game of a Secateur match; name another file")
+            raise DescriptionError(f"{shown(pgn)}:{raw.line}: this game was not written by a Secateur match")
 
 
 def pick_runner(description: MatchDescription) -> Runner:

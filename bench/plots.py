@@ -37,7 +37,7 @@ class MissingForPlotError(PlotError, MissingError):
 
 
 def check_path(path: str | Path | Output) -> Output:
-    """Returns the output file for a picture, which may replace an earlier picture of Secateur.
+    """Returns the output file for a picture, which may replace an earlier picture drawn by Secateur.
 
     Call this function before the games are played, because it raises `PlotError` if matplotlib is missing, the path has
     an unknown suffix, another kind of file exists there, or the file cannot be written.
@@ -103,7 +103,7 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
 def new_figure(
     rows: int, height: float | None = None, *, columns: int = 1, width: float = 8.0, share: bool = True
 ) -> tuple[Figure, list[Axes]]:
-    """Returns a figure of `width` by `height` inches and its plots, by rows; `share` gives each column one x axis."""
+    """Returns a figure of `width` by `height` inches and its plots, by rows; with `share`, a column has one x axis."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

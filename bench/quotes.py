@@ -23,7 +23,7 @@ _ELO: Final = re.compile(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?:\s*\+-\s*\d+(?:\.\d+)?
 def wrong_quotes(text: str, place: str, records: Iterable[Record | SuiteRecord]) -> list[str]:
     """Returns a line for each tag that does not follow a figure of its record, and for each `N Elo` without a tag.
 
-    The lines call the text `place`. An Elo in a fenced Markdown block needs no tag: it is the output of a program.
+    `place` names the text in these lines. An Elo in a fenced Markdown block needs no tag: it is a program's output.
     """
     known = {record.id: record for record in records}
     problems = []

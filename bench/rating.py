@@ -83,7 +83,7 @@ def rate(
 ) -> RatingList:
     """Rates every engine that played. The ratings of `anchors` are fixed; without anchors, the average rating is 0.
 
-    `white_advantage` is in rating points; None means that it is estimated. Raises `RatingError` if this cannot be done.
+    `white_advantage` is in rating points; None means an estimate. Raises `RatingError` if the games do not suffice.
     """
     anchors = dict(anchors or {})
     finished = [game for game in games if game.is_finished]
@@ -127,7 +127,7 @@ def rate(
 def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]) -> list[str]:
     """Returns the players with finite ratings: chains of points lead from each to every other (Ford's condition).
 
-    Of several groups, returns that of the anchors or the largest. Raises `RatingError` if it has only one player.
+    Of several groups, returns the anchors' or, without anchors, the largest. Raises `RatingError` for a single player.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -151,7 +151,7 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
 class _Games:
     """The n games between rated players as arrays of length n: white, black (indices into `players`), points, pair.
 
-    `design` is float64[n, players + 1], with a row for each game: 1 for white, -1 for black, and 1 in the last column.
+    `design` is float64[n, players + 1], a row per game: 1 in white's column, -1 in black's, 1 in the last (advantage).
     """
 
     def __init__(self, games: Sequence[GameResult], players: list[str]) -> None:
@@ -201,7 +201,7 @@ def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -
 
 
 def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple[Floats, float]:
-    """Returns the likeliest strengths, float64[players], and white advantage, given `fixed` and perhaps `white`."""
+    """Returns the likeliest strengths, float64[players], and white advantage; keeps `fixed` and a given `white`."""
     players = data.design.shape[1] - 1
     values = np.full(players + 1, np.mean(list(fixed.values())) if fixed else 0.0)
     values[list(fixed)] = list(fixed.values())
@@ -211,7 +211,7 @@ def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple
     if free:
         slopes = data.design[:, free]
         if np.linalg.matrix_rank(slopes) < len(free):
-            raise RatingError("the white advantage cannot be estimated: few players had both colours; fix its value")
+            raise RatingError("the white advantage cannot be fitted: too few players had both colours; fix its value")
         values[free] += fit_logistic(slopes, data.points, data.design @ values)
         if white is None and abs(values[players]) > RUNAWAY:
             raise RatingError("the white advantage cannot be estimated: one colour won every game; fix its value")

@@ -106,7 +106,7 @@ class Record:
 
     @property
     def row(self) -> tuple[object, ...]:
-        """The record's row of the table."""
+        """The cells of the record's row in the table."""
         test = "-"
         if self.llr is not None and self.elo0 is not None and self.elo1 is not None:
             test = f"{self.llr:.2f} [{self.elo0:g}, {self.elo1:g}] {self.model}"
@@ -121,7 +121,7 @@ def _check_id(text: str) -> None:
 
 
 def check_unused(text: str, folder: Path | None = None) -> None:
-    """Raises `LedgerError` if `text` is not a valid id, and `RecordThereError` if the ledger has a match of this id."""
+    """Raises `LedgerError` if `text` is not a valid id, and `RecordThereError` if the ledger has a record of it."""
     _check_id(text)
     path = (LEDGER if folder is None else folder) / f"{text}.json"
     if os.path.lexists(path):
@@ -162,7 +162,7 @@ class SuiteRecord:
 
     @property
     def row(self) -> tuple[object, ...]:
-        """The record's row of the table."""
+        """The cells of the record's row in the table."""
         suite = self.suite + (f" ({self.note})" if self.note else "")
         engines = tuple(self.solved)
         return self.id, suite, self.figure, self.limit, engines, self.commits, self.bench_nodes or "-", self.date
@@ -205,14 +205,14 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
 
 
 def save(record: Record, folder: Path | None = None) -> Path:
-    """Writes a new record and updates the table; returns the file. Raises `LedgerError` if that is impossible."""
+    """Writes a new record and the table; returns the file. Raises `LedgerError` if the id is taken or writing fails."""
     folder = LEDGER if folder is None else folder
     check_unused(record.id, folder)
     return _save(record, folder, folder / f"{record.id}.json")
 
 
 def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
-    """Writes a suite record, which may replace one of the same id, and updates the table; returns as `save` does."""
+    """Replaces a suite record or writes a new one, and writes the table; returns the file. Raises `LedgerError`."""
     folder = LEDGER if folder is None else folder
     load_suites(folder)  # reports an invalid file at that place instead of replacing it
     return _save(record, folder, folder / "suites" / f"{record.id}.json")
@@ -269,7 +269,7 @@ def _line(record: Record | SuiteRecord) -> str:
 
 
 def circumstances_of(description: MatchDescription) -> dict[str, str]:
-    """Returns the book and time control of a match as fields of its record."""
+    """Returns a dict with the fields `book` and `time_control` of the record of a match."""
     limits = list(dict.fromkeys(str(engine.limit) for engine in description.engines))
     book = Path(description.book.file).name if description.book else "start position"
     return {"book": book, "time_control": " against ".join(limits)}

@@ -98,7 +98,7 @@ def _obstacle(program: Path) -> str | None:
 
 def _make(work: Path) -> Path:
     """Builds the program, with its marker, in the empty folder `work`; returns the program's folder."""
-    # PyInstaller uses a new cache, because the user's may contain files of other programs.
+    # PyInstaller uses a new cache, because the user's cache may contain files of other programs.
     os.environ["PYINSTALLER_CONFIG_DIR"] = str(work / "cache")
     from PyInstaller.__main__ import run
 

@@ -38,8 +38,7 @@ REGULARISED_ZERO: Final = 1e-3
 
 MODELS: Final = ("normalized", "logistic")
 
-#: The limits of an SPRT that can be computed: the largest absolute value of `elo0` and `elo1`, by model, and the
-#: smallest value of `alpha` and `beta`.
+#: The largest absolute value of an SPRT's `elo0` and `elo1`, by model, and the smallest of its `alpha` and `beta`.
 MOST_ELO: Final = {"normalized": 200.0, "logistic": 1000.0}
 LEAST_RISK: Final = 1e-9
 

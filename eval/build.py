@@ -24,7 +24,7 @@ _LOADER: Final = "eval.custom"
 
 
 class EvaluationError(CommandError, ValueError):
-    """Raised if a custom evaluation cannot be used. The message is one line and names file and line."""
+    """Raised if a custom evaluation cannot be used. The message is one line; it names file and line if it can."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -
 
 
 def chosen_evaluation() -> Choice | None:
-    """Returns the evaluation chosen here or by the environment variable; None means Secateur's own evaluation.
+    """Returns the evaluation chosen by `choose_evaluation` or by VARIABLE; None means Secateur's own evaluation.
 
-    Raises EvaluationError if the variable contains an invalid path.
+    Raises EvaluationError if the environment variable VARIABLE contains an invalid path.
     """
     if _is_loaded():
         loaded: Choice | None = sys.modules[_LOADER].CHOICE

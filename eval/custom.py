@@ -97,7 +97,7 @@ def _evaluation(position: Any) -> Any:
     return min(max(np.int64(CUSTOM(position)), -EVALUATION_LIMIT), EVALUATION_LIMIT)
 
 
-#: The entry point from Python: returns the function's value for a position unchanged. None if there is no function.
+#: The entry point from Python: returns the function's value for a position, not clamped. None if there is no function.
 custom_score: Final[Any] = None if CUSTOM is None else kernel(_score)
 #: The version for kernels: returns int64 centipawns, clamped to +-EVALUATION_LIMIT. None if there is no function.
 custom_evaluation: Final[Any] = None if CUSTOM is None else subkernel(_evaluation)
@@ -163,7 +163,7 @@ def _explanation(choice: Choice, error: Exception, record: Any) -> str:
 
 
 def _line(choice: Choice, error: Exception, text: str) -> int:
-    """Returns the line of the choice's file that the compiler names, or else the function's first line."""
+    """Returns the line number in the chosen file that the compiler names, or else that of the function."""
     place = getattr(error, "loc", None)
     named = [(place.filename, place.line)] if place is not None else []
     named += re.findall(r'File "([^"]*)", line (\d+)', text)

@@ -33,7 +33,7 @@ class Breakdown:
 
     `rows` is int64[len(ROWS)][2][2], [row][color][middlegame, endgame] in centipawns. `totals` is the sum of the rows,
     White's minus Black's, as (middlegame, endgame). `score` is in centipawns from the side to move's view, `phase` is
-    FULL_PHASE to 0, and `scale` is in sixty-fourths.
+    between 0 and FULL_PHASE, and `scale` is in sixty-fourths.
     """
 
     score: int

@@ -32,7 +32,10 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Plays `plan` until `collector.add` returns False or Ctrl-C is pressed. Raises CommandError and OSError."""
+        """Plays `plan` and calls `collector.add` for each game. Ends early if that returns False or Ctrl-C is pressed.
+
+        Raises CommandError if the match cannot be played, and OSError if a file cannot be used.
+        """
 
     @abstractmethod
     def command_line(self, plan: Plan) -> str:

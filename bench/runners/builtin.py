@@ -108,7 +108,7 @@ def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
 def _played(plan: Plan, path: Path, raws: list[RawGame], problems: list[str]) -> list[GameResult]:
     """Returns the scheduled games in the file, each once, with their numbers in the schedule.
 
-    Adds a line to `problems` for each other game: one that is invalid, not in the schedule, or there twice.
+    Adds a line to `problems` for each game that is invalid, not in the schedule, or a duplicate.
     """
     missing = {(task.round_name, task.white.name, task.black.name): task for task in plan.tasks()}
     found: list[GameResult] = []

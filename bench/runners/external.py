@@ -90,7 +90,7 @@ class ExternalRunner(Runner):
         return shlex.join([shutil.which(self.program) or self.program, *self.arguments(plan, book, pgn, Path())])
 
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Plays `plan` with the program, without engines that cannot play, and collects the games that it reports."""
+        """Plays `plan` with the program, but without engines that cannot play. Collects the games that it reports."""
         program, description, problems = self.required_program(), plan.description, collector.result.problems
         unfit = unfit_engines(description.engines, None)
         for problem in unfit.values():
@@ -223,7 +223,7 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
                 process.communicate(timeout=STOP_SECONDS)
         process.stdout.close()
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # the program, or engines that are still running
+            os.killpg(process.pid, signal.SIGKILL)  # ends the program and engines that are still running
     return process.wait()
 
 

@@ -170,7 +170,7 @@ def _pairs_anywhere(builder: Any, a: Any, b: Any) -> Any:
 
 
 def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
-    """Returns the output layer's dot product; `multiply_pairs` generates code that multiplies int16 and adds pairs."""
+    """Returns the output layer's dot product. The code of `multiply_pairs` multiplies int16 lanes and adds pairs."""
 
     @machine_op(_dot_twin)
     def screlu_dot(typingctx: Any, values: Any, start: Any, weights: Any, first: Any, count: Any) -> Any:

@@ -41,7 +41,7 @@ MOST_DANGER = 1000
 
 @inlined
 def _checks(squares, safe, color, piece, trace):
-    """Returns the packed danger of checks by `color`'s `piece` from `squares`, which are safe on squares in `safe`."""
+    """Returns the packed danger of checks by `color`'s `piece` from `squares`. Those from `safe` are safe checks."""
     count = popcount(squares & safe)
     danger = np.int64(0)
     if count != 0:
@@ -53,7 +53,7 @@ def _checks(squares, safe, color, piece, trace):
 def _all_checks(position, workspace, color, weak, trace):
     """Returns the packed danger of all checks, except by pawns, that `color` can give with its next move.
 
-    `weak` (uint64) is the set of squares that only the king or a queen defends.
+    `weak` (uint64) is the set of squares that `color` attacks and the enemy defends at most once, by king or queen.
     """
     them = color ^ 1
     pieces = position.pieces

@@ -67,7 +67,7 @@ def _outruns_king(position, square, color, rank):
 
 @subkernel
 def passed_pawns(position, workspace, entry, color, trace):
-    """Returns the packed value of `color`'s passed pawns without the part by rank, which the pawn table contains."""
+    """Returns the packed value of `color`'s passed pawns, except their value by rank, which the pawn table contains."""
     remaining = entry.passed & position.colors[color] & position.pieces[PAWN]
     own_king = king_square(position, color)
     enemy_king = king_square(position, color ^ 1)
