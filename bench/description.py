@@ -110,7 +110,7 @@ class MatchDescription:
 
 
 def _check(settings: Any, place: str = "") -> None:
-    """Raises `DescriptionError` if a setting of a dataclass, or of a nested one, is invalid. `place` precedes names."""
+    """Raises `DescriptionError` if a setting of a dataclass, or of a nested one, is invalid. `place` prefixes names."""
     for item in fields(settings):
         name, value = place + item.name, getattr(settings, item.name)
         if is_dataclass(value):
@@ -240,7 +240,7 @@ def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> 
 
 
 def _given(arguments: argparse.Namespace, **keys: str) -> dict[str, Any]:
-    """Returns the values of the options that were given, by their keys in a description, which `keys` names."""
+    """Returns the values of the given options by their keys in a description; `keys` maps each option to its key."""
     return {key: getattr(arguments, name) for name, key in keys.items() if getattr(arguments, name) is not None}
 
 

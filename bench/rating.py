@@ -83,7 +83,7 @@ def rate(
 ) -> RatingList:
     """Rates every engine that played. The ratings of `anchors` are fixed; without anchors, the average rating is 0.
 
-    `white_advantage` is in rating points; None means an estimate. Raises `RatingError` if the games do not suffice.
+    `white_advantage` is in rating points; None means that it is estimated. Raises `RatingError` for too few games.
     """
     anchors = dict(anchors or {})
     finished = [game for game in games if game.is_finished]
@@ -127,7 +127,7 @@ def rate(
 def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]) -> list[str]:
     """Returns the players with finite ratings: chains of points lead from each to every other (Ford's condition).
 
-    Of several groups, returns the anchors' or, without anchors, the largest. Raises `RatingError` for a single player.
+    If there are several groups, returns that of the anchors, or else the largest. Raises `RatingError` for one player.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
