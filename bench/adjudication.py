@@ -21,8 +21,8 @@ MATE_CENTIPAWNS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class ResignRule:
-    """A rule by which an engine loses if its score is at most -`score` centipawns for `moves` moves in a row; with
-    `both_sides`, the opponent's score must also have been at least `score` for as long.
+    """A rule by which an engine loses if its score is at most -`score` centipawns for `moves` of its moves in a
+    row; with `both_sides`, the opponent's score must also have been at least `score` for `moves` moves.
     """
 
     moves: int
@@ -43,7 +43,7 @@ class DrawRule:
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """The rules of adjudication. `max_moves` counts full moves; `tablebases` is a folder of Syzygy files."""
+    """The rules of adjudication; None means no rule. `max_moves` counts full moves. `tablebases` is a Syzygy folder."""
 
     resign: ResignRule | None = None
     draw: DrawRule | None = None
@@ -61,7 +61,7 @@ class Verdict:
 
 
 class Adjudicator:
-    """The adjudicator of one game, which counts consecutive moves. Call `after_move` after each engine move."""
+    """The adjudicator of one game. Call `after_move` after each engine move, so that it can count consecutive moves."""
 
     def __init__(self, rules: Adjudication, tablebase: Tablebase | None = None) -> None:
         self._rules = rules
@@ -116,7 +116,7 @@ class Adjudicator:
 
 @functools.cache
 def open_tablebases(folder: str | None) -> Tablebase | None:
-    """Opens a folder of Syzygy files once; returns None for None. Raises FileNotFoundError with a one-line message."""
+    """Returns the tablebase in `folder`, opened once, or None for None. Raises FileNotFoundError if there is none."""
     if folder is None:
         return None
     import chess.syzygy
@@ -131,7 +131,7 @@ def open_tablebases(folder: str | None) -> Tablebase | None:
 
 
 def natural_end(board: chess.Board) -> Verdict | None:
-    """Returns the verdict by the rules of chess: mate, stalemate, repetition, fifty moves or insufficient material."""
+    """Returns the verdict if the rules of chess end the game on `board` (with its move stack), else None."""
     if not any(board.generate_legal_moves()):
         if board.is_check():
             return Verdict("0-1" if board.turn == chess.WHITE else "1-0", Termination.CHECKMATE)

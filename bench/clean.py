@@ -1,7 +1,8 @@
 """Removes the files that the Makefile's targets create: `python -m bench.clean STAMP...`, run by `make clean`.
 
-Each STAMP is a file in a folder, and empty if `make` created the folder. From an environment, this removes the files of
-`venv`, `make` and pip; it removes all of `docs/_build`. Other files in these folders are reported and left in place.
+Each STAMP is a file that `make` wrote into a folder; it is empty if `make` also created the folder. In a virtual
+environment, the files of `venv`, `make` and pip are removed; `docs/_build` is removed as a whole, and so are built
+programs, wheels and kernel libraries. Other files are reported and left in place.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _CLEANED_TEXT = "make clean removes the files of this list.\n"
 
 
 def main(stamps: list[Path]) -> None:
-    """Removes the files and reports those that are left in place. Raises OSError."""
+    """Removes the files that `make` created, and reports those that are left in place on stderr. Raises OSError."""
     stays = [path for stamp in stamps if stamp.parent.exists() for path in _remove_folder(stamp)]
     dist, kernels = PROJECT_ROOT / "dist", PROJECT_ROOT / "engine" / "kernels"
     remove_listed(dist / "secateur", MARKER_TEXT)
@@ -46,7 +47,7 @@ def main(stamps: list[Path]) -> None:
 
 
 def _remove_folder(stamp: Path) -> list[Path]:
-    """Removes the files that `make` put into the folder of a stamp, if it made the folder; returns the other files."""
+    """Removes the files of `make` in a stamp's folder, if `make` created that folder; returns the paths that stay."""
     folder = stamp.parent
     if folder.is_symlink() or not stamp.is_file() or stamp.stat().st_size:
         return [folder]

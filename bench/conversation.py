@@ -15,7 +15,7 @@ from bench.uci import UCIOK_SECONDS
 from engine.errors import CommandError
 from engine.files import quoted, reason
 
-#: The longest time for an answer, in seconds; a whole command may take twice as long.
+#: The longest time for an answer, in seconds. A program that `run` runs may take twice as long.
 PATIENCE: Final = 300.0
 
 
@@ -24,7 +24,7 @@ class EngineError(CommandError):
 
 
 class Conversation:
-    """A UCI engine as a child process whose answers are timed. Raises EngineError if it does not start."""
+    """A UCI engine in a child process. Raises MissingEngineError if it is missing, EngineError if it does not start."""
 
     def __init__(self, spec: EngineSpec) -> None:
         self.name = spec.name
@@ -52,7 +52,7 @@ class Conversation:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         start = time.perf_counter()
-        # The alarm kills an engine that does not answer; then its output ends, and so does the loop below.
+        # The alarm kills an engine that does not answer; then its output ends, which ends the loop below.
         alarm = threading.Timer(patience, self.process.kill)
         alarm.start()
         try:
@@ -82,13 +82,13 @@ class Conversation:
             self.process.wait()
 
 
-#: The Secateur that is running.
+#: The Secateur that is running, as an engine.
 OURS: Final = EngineSpec("Secateur", tuple(SECATEUR))
 
 
 @contextmanager
 def started(spec: EngineSpec) -> Iterator[Conversation]:
-    """Starts an engine, sets its options, and yields it when it is ready. Raises EngineError."""
+    """Starts an engine, sets its options, yields it when ready, and ends it. Raises the errors of `Conversation`."""
     with Conversation(spec) as engine:
         engine.ask("uci", "uciok", UCIOK_SECONDS)
         for name, value in spec.options:
@@ -104,7 +104,7 @@ def find_stockfish() -> EngineSpec | None:
 
 
 def run(spec: EngineSpec, *arguments: object) -> tuple[str, str]:
-    """Runs an engine's program with these arguments; returns its stdout and stderr. Raises EngineError if it fails."""
+    """Runs an engine; returns its stdout and stderr. Raises EngineError if it fails, MissingEngineError if missing."""
     name = " ".join(map(str, (spec.name, *arguments[:1])))
     command = [spec.resolved_program(), *spec.command[1:], *map(str, arguments)]
     try:
@@ -123,6 +123,7 @@ def run(spec: EngineSpec, *arguments: object) -> tuple[str, str]:
     except subprocess.TimeoutExpired:
         raise EngineError(f"{name}: did not end within {2 * PATIENCE:.0f} s") from None
     if done.returncode:
-        last = ["nothing", *f"{done.stdout}\n{done.stderr}".strip().splitlines()][-1]
-        raise EngineError(f"{name}: exit status {done.returncode}; its last line: {quoted(last)}")
+        lines = f"{done.stdout}\n{done.stderr}".strip().splitlines()
+        said = f"its last line: {quoted(lines[-1])}" if lines else "it said nothing"
+        raise EngineError(f"{name}: exit status {done.returncode}; {said}")
     return done.stdout, done.stderr

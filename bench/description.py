@@ -26,7 +26,7 @@ RUNNERS: Final = ("auto", "builtin", "cutechess", "fastchess")
 FORMATS: Final = ("match", "gauntlet", "round-robin")
 DEFAULT_LIMIT: Final = "10+0.1"
 
-#: The valid values or the bounds of settings, by name, at any level of a description.
+#: The valid values of some settings and the bounds of others, by name. They apply at any level of a description.
 _CHOICES: Final[dict[str, tuple[object, ...]]] = {"format": FORMATS, "runner": RUNNERS, "order": ORDERS}
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "rounds": (1, 10_000_000),
@@ -51,7 +51,7 @@ class MissingDescriptionError(DescriptionError, MissingError):
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """A file of openings, read in `order` ("sequential", or "random" with `seed`) and cut to `plies`."""
+    """A file of openings. `order` is "sequential" or "random" (by `seed`). `plies` limits the length of openings."""
 
     file: str
     order: str = "sequential"
@@ -64,8 +64,8 @@ class MatchDescription:
     """A match or tournament.
 
     Each of `rounds` rounds plays every pairing of `format` as a pair of games, one with each colour. An engine may
-    exceed its time by `time_margin` seconds, and think for `hang_seconds` seconds if no clock limits it. `cluster` is
-    the address of a Dask scheduler for the built-in runner.
+    exceed its time by `time_margin` seconds, and think for `hang_seconds` seconds if it has no time limit. `cluster` is
+    the address of a Dask scheduler for the built-in runner. Raises DescriptionError for invalid settings.
     """
 
     engines: tuple[EngineSpec, ...]
@@ -103,14 +103,14 @@ class MatchDescription:
     def fingerprint(self) -> str:
         """Returns twelve hexadecimal digits that depend on every setting that affects the games.
 
-        A resumed match must have the same fingerprint. The number of rounds is left out, so a match can be prolonged.
+        A resumed match must have the same digits. The number of rounds does not count, so a match can be prolonged.
         """
         parts = (self.engines, self.format, self.book, self.adjudication, self.time_margin, self.hang_seconds)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def _check(settings: Any, place: str = "") -> None:
-    """Checks the settings of a dataclass and of the dataclasses in it. Raises `DescriptionError`."""
+    """Raises `DescriptionError` if a setting of a dataclass, or of a nested one, is invalid. `place` prefixes names."""
     for item in fields(settings):
         name, value = place + item.name, getattr(settings, item.name)
         if is_dataclass(value):
@@ -148,25 +148,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games.add_argument("--event", help="the PGN Event tag")
     rules = parser.add_argument_group("adjudication")
     add_rule_arguments(rules)
-    rules.add_argument("--time-margin", type=float, metavar="MS", help="milliseconds to allow beyond an engine's time")
+    rules.add_argument("--time-margin", type=float, metavar="MS", help="milliseconds an engine may exceed its time by")
     rules.add_argument(
         "--hang",
         type=float,
         dest="hang_seconds",
         metavar="SECONDS",
-        help="time for a move if no clock limits it (default 60)",
+        help="seconds for a move of an engine without a time limit (default 60)",
     )
     output = parser.add_argument_group("output and runner")
     output.add_argument("--pgn", metavar="FILE", help="write the games to this file")
     output.add_argument("--resume", action="store_true", default=None, help="play the games missing from the PGN file")
     output.add_argument("--overwrite", action="store_true", default=None, help="replace the games in the PGN file")
-    output.add_argument("--runner", choices=RUNNERS, help="the runner (default: one on the PATH, else builtin)")
+    output.add_argument("--runner", choices=RUNNERS, help="the program to use (auto: one on the PATH, else builtin)")
     output.add_argument("--cluster", metavar="tcp://HOST:PORT", help="play on the workers of this Dask scheduler")
 
 
 def add_book_arguments(group: argparse._ActionsContainer) -> None:
     """Adds the options for openings, which `book_from_arguments` reads."""
-    group.add_argument("--book", help="take openings from this EPD or PGN file, which may be zipped")
+    group.add_argument("--book", help="take openings from this EPD or PGN file, which may be compressed")
     group.add_argument("--order", choices=("sequential", "random"), help="order of the openings")
     group.add_argument("--seed", type=int, help="seed for the random order")
     group.add_argument("--plies", type=int, help="cut PGN openings to this many plies")
@@ -174,16 +174,18 @@ def add_book_arguments(group: argparse._ActionsContainer) -> None:
 
 def add_rule_arguments(group: argparse._ActionsContainer) -> None:
     """Adds the options for adjudication, which `rules_from_arguments` reads."""
-    group.add_argument("--resign", metavar="MOVES,SCORE[,both]", help="resign after MOVES moves at -SCORE centipawns")
-    group.add_argument("--draw", metavar="FROM,MOVES,SCORE", help="draw from move FROM after MOVES moves within SCORE")
-    group.add_argument("--max-moves", type=int, help="draw after this many moves")
+    resign = "an engine loses after MOVES moves with scores of at most -SCORE centipawns; both: if its opponent agrees"
+    group.add_argument("--resign", metavar="MOVES,SCORE[,both]", help=resign)
+    draw = "draw from move FROM on, after MOVES moves with all scores between -SCORE and SCORE centipawns"
+    group.add_argument("--draw", metavar="FROM,MOVES,SCORE", help=draw)
+    group.add_argument("--max-moves", type=int, help="draw after this many full moves")
     group.add_argument("--tb", metavar="FOLDER", help="adjudicate by the Syzygy tablebases in this folder")
 
 
 def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> MatchDescription:
     """Returns the match described by the options of `add_arguments` and by the file that they name.
 
-    `format` overrides both. Raises `DescriptionError`.
+    Options override the file, and `format` overrides both. Raises `DescriptionError` if a setting is invalid.
     """
     values: dict[str, Any] = read_toml(arguments.file) if arguments.file else {}
     if arguments.engine:
@@ -210,7 +212,7 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
 
 
 def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Book | None:
-    """Returns `book` as changed by the options of `add_book_arguments`. Raises `DescriptionError`."""
+    """Returns `book`, changed by the options in `arguments`. Raises `DescriptionError` if there is none to change."""
     changes = _given(arguments, order="order", seed="seed", plies="plies")
     if arguments.book is not None:
         book = Book(arguments.book)
@@ -220,7 +222,7 @@ def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Boo
 
 
 def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> Adjudication:
-    """Returns `rules` as changed by the options of `add_rule_arguments`. Raises `DescriptionError`."""
+    """Returns `rules`, changed by the options in `arguments`. Raises `DescriptionError` if a value is invalid."""
     changes = _given(arguments, max_moves="max_moves", tb="tablebases")
     if arguments.resign is not None:
         parts = arguments.resign.split(",")
@@ -238,7 +240,7 @@ def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> 
 
 
 def _given(arguments: argparse.Namespace, **keys: str) -> dict[str, Any]:
-    """Returns the values of the options that were given, by their keys in a description."""
+    """Returns the values of the given options by their keys in a description; `keys` maps each option to its key."""
     return {key: getattr(arguments, name) for name, key in keys.items() if getattr(arguments, name) is not None}
 
 
@@ -269,7 +271,7 @@ _TYPE_NAMES: Final[dict[type, str]] = {
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """Returns the fields of a `MatchDescription` that the file sets. Raises `DescriptionError` with file and key."""
+    """Returns the `MatchDescription` fields that a file sets, by name. Raises `DescriptionError` with file and key."""
     try:
         # The size is limited because Python's TOML reader takes quadratic time for some texts.
         data = tomllib.loads(read_text(path, limit=1 << 16))
@@ -285,7 +287,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
-    """Returns the fields of a `MatchDescription` that a file's data set. Raises `DescriptionError` with the key."""
+    """Returns the `MatchDescription` fields in the data of a file, by name. Raises `DescriptionError` with the key."""
     kinds = get_type_hints(MatchDescription) | {"tc": str, "engines": list}
     del kinds["resume"], kinds["overwrite"]
     values = _checked(data, kinds)
@@ -313,7 +315,7 @@ def _engine(data: object, name: str, limit: str) -> EngineSpec:
 
 
 def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: Iterable[str] = ()) -> dict[str, Any]:
-    """Checks the table `name` against the keys and types in `kinds`; returns its values, with tables as dataclasses."""
+    """Returns a table's values. Raises `DescriptionError` unless its keys and types match `kinds` and `required`."""
     if not isinstance(data, dict):
         raise DescriptionError(f"{name} must be a table, not {shown(repr(data))}")
     place = f"{name}." if name else ""
@@ -327,7 +329,7 @@ def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: I
 
 
 def _value(value: Any, kind: Any, name: str) -> Any:
-    """Checks the value of the key `name` against `kind`, a type or a union of types; returns the value."""
+    """Returns the key's value, with a table as a dataclass. Raises `DescriptionError` if its type is not `kind`."""
     kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
     if is_dataclass(kinds[0]):
         required = [item.name for item in fields(kinds[0]) if item.default is item.default_factory is MISSING]

@@ -42,7 +42,7 @@ class EngineSpec:
     """An engine of a match.
 
     `command` is the program with its arguments, `directory` is the folder in which it starts, `options` contains pairs
-    of UCI option name and value (as text), and `limit` is its time control. With `restart`, it restarts for each game.
+    of UCI option name and value (as text), and `limit` is its time control. `restart` means a new process per game.
     """
 
     name: str
@@ -57,7 +57,7 @@ class EngineSpec:
         return self.name, self.command, self.directory, tuple(name for name, _ in self.options)
 
     def resolved_program(self) -> str:
-        """Returns the program's path. Raises `MissingEngineError` if it does not exist or cannot be started."""
+        """Returns the program's path. Raises `MissingEngineError` if the program or folder is missing or unusable."""
         program = self.command[0]
         base = Path(self.directory or ".")
         if not base.is_dir():
@@ -75,9 +75,9 @@ class EngineSpec:
 
 def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallback: str = "") -> EngineSpec:
     """Builds an engine from `key=value` texts like those of cutechess-cli: cmd, name, arg, dir, tc, st, nodes, depth,
-    restart, option.NAME. `pairs` override `defaults`; `fallback` is the limit if there is no other.
+    restart, option.NAME. `pairs` override `defaults`; `fallback` is the limit if neither sets one.
 
-    A text without "=" is the command. Raises `EngineSpecError`.
+    A text without "=" is the command. Raises `EngineSpecError`, and PathError for an invalid path.
     """
     values: dict[str, str] = {}
     arguments: list[str] = []
@@ -103,7 +103,7 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
                     f"'{pair}': unknown key; expected cmd, name, arg, dir, tc, st, nodes, depth, restart or option.NAME"
                 )
         values |= own_values
-        # An engine's own limit replaces the common limit, to which it must not be added.
+        # An engine's own limits replace the common limits; they are not combined.
         limits = own_limits or limits
     if "cmd" not in values:
         raise EngineSpecError("an engine needs cmd=")
@@ -115,7 +115,7 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
 
 
 def this_engine(*more: str) -> list[str]:
-    """Returns Secateur and `more` as pairs for `engine_from_pairs`."""
+    """Returns the command of this Secateur, followed by `more`, as `key=value` texts for `engine_from_pairs`."""
     program, *arguments = SECATEUR
     return [f"cmd={program}", *(f"arg={argument}" for argument in arguments), *more]
 
@@ -123,7 +123,7 @@ def this_engine(*more: str) -> list[str]:
 def compile_kernels(engines: Iterable[EngineSpec], cluster: str | None = None) -> None:
     """Compiles the kernels of this Secateur if it is among the engines.
 
-    An engine that compiles them while its clock runs may lose its first game on time. Does nothing for a `cluster`.
+    An engine that compiles them while its clock runs may lose its first game on time. Does nothing if `cluster` is set.
     """
     if cluster is None and any(_is_this_engine(engine) for engine in engines):
         from search.warmup import load_kernels
@@ -132,7 +132,7 @@ def compile_kernels(engines: Iterable[EngineSpec], cluster: str | None = None) -
 
 
 def _is_this_engine(engine: EngineSpec) -> bool:
-    """Returns whether the engine is the Secateur that is running, with its usual kernels."""
+    """Returns whether the engine is the Secateur that is running, without arguments that may change its kernels."""
     if engine.command[: len(SECATEUR)] == tuple(SECATEUR):
         return set(engine.command[len(SECATEUR) :]) <= {"--tuning"}
     try:
@@ -146,7 +146,7 @@ def _is_this_engine(engine: EngineSpec) -> bool:
 def make_engine(
     name: str, command: tuple[str, ...], limit: str, directory: str | None, options: dict[str, str], restart: bool
 ) -> EngineSpec:
-    """Checks and builds an `EngineSpec`; the default name is the program's. Raises `EngineSpecError` and PathError."""
+    """Returns an engine, by default named after its program. Raises `EngineSpecError`, or PathError for a bad path."""
     if not command or not command[0]:
         raise EngineSpecError("the engine's command is empty")
     command = (str(user_path(command[0])) if command[0].startswith("~") else command[0], *command[1:])
@@ -167,7 +167,7 @@ def make_engine(
 
 
 def split_command(text: str) -> tuple[str, ...]:
-    """Splits a command line into program and arguments; the name of an existing file may contain spaces."""
+    """Splits a command line into words, unless it is a file's name. Raises `EngineSpecError` for unbalanced quotes."""
     if Path(text).is_file():
         return (text,)
     try:

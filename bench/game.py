@@ -23,7 +23,7 @@ from bench.uci import GRACE_SECONDS, Engine, EngineFaultError, EnginePool, engin
 
 @dataclass(frozen=True, slots=True)
 class GameTask:
-    """All data that a machine needs to play one game. Times are in seconds."""
+    """The data that a machine needs to play one game. `game` and `pair` count from 0. Times are in seconds."""
 
     game: int
     pair: int
@@ -50,14 +50,14 @@ class Clock:
         self.moves_to_go = control.moves
 
     def patience(self, hang_seconds: float) -> float:
-        """Returns the seconds to wait for a move before the engine counts as hanging."""
+        """Returns the seconds to wait for a move: the time limit plus margin and grace, or else `hang_seconds`."""
         allowed = self._allowed()
         return hang_seconds if allowed is None else allowed + self._margin + GRACE_SECONDS
 
     def spend(self, seconds: float) -> float | None:
-        """Deducts the time of a move; returns the excess over the time limit, None if there is none.
+        """Updates the clock after a move; returns the seconds beyond the limit, or None if the move was in time.
 
-        As in cutechess-cli, only whole milliseconds count: 10.9 ms is within a limit of 10 ms.
+        A move may exceed the limit by the margin. As in cutechess-cli, 10.9 ms count as 10 ms.
         """
         allowed = self._allowed()
         over = None

@@ -10,7 +10,7 @@ from bench.results import GameResult
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.progress import Display, duration
 
-#: The time left is estimated from this many recent games, because those of a resumed match arrive all at once.
+#: The time left is estimated from this many recent games, because a resumed match's games arrive all at once.
 PACE_GAMES = 64
 
 
@@ -51,7 +51,7 @@ class LiveView(Display):
             self.told.append(text)
 
     def figures(self) -> dict[str, str]:
-        """Returns the texts to show, by their labels."""
+        """Returns the texts of the display, by their labels."""
         done = len(self._games)
         figures = {"games": f"{done} of {self._planned} finished"}
         for name in self._engines if len(self._engines) > 2 else self._engines[:1]:

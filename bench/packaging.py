@@ -40,20 +40,20 @@ __all__ = [
 #: Modules that build the package but do not belong to it.
 LEFT_OUT: Final = ("bench/packaging.py", "engine/checkout")
 
-#: The oldest version (2.x) of the GNU C library for which a wheel is tagged: that of manylinux2014.
+#: The 17 in 2.17, the oldest version of the GNU C library for which wheels are tagged (that of manylinux2014).
 OLDEST_GLIBC: Final = 17
 
 _is_editable = False
 
 
 def kernels() -> list[Path]:
-    """Returns the existing kernel libraries."""
+    """Returns the paths of the checkout's kernel libraries, sorted."""
     paths = (ROOT / "engine" / "kernels").glob("*")
     return sorted(path for path in paths if path.suffix in (".so", ".dll", ".dylib"))
 
 
 def platform_tag(libraries: list[Path]) -> str:
-    """Returns the platform tag of a wheel with these libraries; on Linux, the oldest C library that they can use."""
+    """Returns the platform tag of a wheel with these libraries; on Linux, it names the oldest usable C library."""
     system = re.sub("[-.]", "_", sysconfig.get_platform())
     used = [int(number) for path in libraries for number in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())]
     if sys.platform != "linux" or not used:
@@ -104,7 +104,7 @@ class Metadata(egg_info):  # type: ignore[misc]  # as above
 
 @contextmanager
 def _folder_of_its_own() -> Iterator[None]:
-    """Makes setuptools work in a temporary folder and tag the wheel for its kernels."""
+    """Makes setuptools, during the block, work in a temporary folder and tag the wheel for its kernels."""
     libraries = [] if _is_editable else kernels()
     tag = f"[bdist_wheel]\nplat_name = {platform_tag(libraries)}\n" if libraries else ""
     with TemporaryDirectory() as folder:
@@ -115,18 +115,18 @@ def _folder_of_its_own() -> Iterator[None]:
 
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
-    """Builds a wheel in a folder; returns its name."""
+    """Builds a wheel in `wheel_directory`; returns the file name of the wheel."""
     with _folder_of_its_own():
         return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
 
 
 def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
-    """Builds a wheel that refers to the checkout; returns its name."""
+    """Builds a wheel that refers to the checkout; returns the file name of the wheel."""
     global _is_editable
     _is_editable = True
     return build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
-    """Builds an archive of the sources; returns its name."""
+    """Builds an archive of the sources in `sdist_directory`; returns the file name of the archive."""
     return str(build_meta.build_sdist(sdist_directory, config_settings))

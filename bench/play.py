@@ -25,8 +25,8 @@ def play(
     """Plays the match on the runner that the description names, or on the first that is available.
 
     `on_game` gets every finished game in order of completion (those of a resumed match first) and ends the match by
-    returning False. `on_problem` gets a line about each engine that cannot play, before the first game. Ctrl-C also
-    ends the match: the finished games are returned with `interrupted` set. Raises CommandError.
+    returning False. `on_problem` gets a line for each engine that cannot play, and for a PGN file that cannot be
+    written. Ctrl-C also ends the match; then `interrupted` is set in the result. Raises CommandError.
     """
     try:
         # Missing programs are reported before a long book is read.
@@ -53,7 +53,7 @@ def play(
 
 
 def _check_games(description: MatchDescription) -> None:
-    """Checks that the match may write its PGN file. Raises `DescriptionError` and OSError."""
+    """Raises `DescriptionError` if the PGN file is the book, or has games that may not be replaced, and OSError."""
     if not description.pgn:
         return
     pgn = Path(description.pgn)
@@ -79,9 +79,9 @@ def _check_games(description: MatchDescription) -> None:
 
 
 def pick_runner(description: MatchDescription) -> Runner:
-    """Returns the runner that the description names; for "auto", one on the PATH, else the built-in one.
+    """Returns the runner that the description names; for "auto", a suitable one on the PATH, else the built-in one.
 
-    Raises `PlayError` if the named runner does not support the description.
+    Raises `PlayError` if the named runner cannot resume a match or use a cluster, as the description asks.
     """
     only_builtin = description.resume or description.cluster is not None
     if description.runner in PROGRAMS:

@@ -33,14 +33,14 @@ class PlotError(CommandError, ValueError):
 
 
 class MissingForPlotError(PlotError, MissingError):
-    """Raised if a picture cannot be drawn because a package or its folder is missing."""
+    """Raised if a picture cannot be drawn because matplotlib is missing or the file cannot be written."""
 
 
 def check_path(path: str | Path | Output) -> Output:
-    """Returns the file for a picture. Call it before the games are played.
+    """Returns the output file for a picture, which may replace an earlier picture drawn by Secateur.
 
-    The picture may replace one that Secateur drew. Raises `PlotError` if another file exists there or the file cannot
-    be written.
+    Call this function before the games are played, because it raises `PlotError` if matplotlib is missing, the path has
+    an unknown suffix, another kind of file exists there, or the file cannot be written.
     """
     if not isinstance(path, Output):
         if util.find_spec("matplotlib") is None:
@@ -55,9 +55,9 @@ def check_path(path: str | Path | Output) -> Output:
 
 
 def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | None = None) -> None:
-    """Draws the first engine's score with its 95 % band over the pairs of the match and, with `sprt`, the LLR below.
+    """Draws the first engine's score, with its 95 % interval, after each pair of games and, with `sprt`, the LLR below.
 
-    Raises `PlotError`, also if no pair is finished.
+    Raises `PlotError` if no pair is finished, or as `check_path` and `save_figure` do.
     """
     picture = check_path(path)
     engine = results.engines[0]
@@ -103,7 +103,7 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
 def new_figure(
     rows: int, height: float | None = None, *, columns: int = 1, width: float = 8.0, share: bool = True
 ) -> tuple[Figure, list[Axes]]:
-    """Returns a figure of `width` by `height` inches and its plots, by rows; with `share`, columns share the x axis."""
+    """Returns a figure of `width` by `height` inches and its plots, by rows; with `share`, a column has one x axis."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -114,7 +114,7 @@ def new_figure(
 
 
 def save_figure(figure: Figure, output: Output) -> None:
-    """Writes a figure in the format that the path's suffix names. Raises `PlotError`."""
+    """Writes a figure in the format that the path's suffix names. Raises `PlotError` if the file cannot be written."""
     file = BytesIO()
     ending = output.path.suffix.lower()[1:]
     figure.savefig(file, format=ending, dpi=130, metadata={"Author" if ending == "png" else "Creator": _AUTHOR})

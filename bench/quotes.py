@@ -23,7 +23,7 @@ _ELO: Final = re.compile(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?:\s*\+-\s*\d+(?:\.\d+)?
 def wrong_quotes(text: str, place: str, records: Iterable[Record | SuiteRecord]) -> list[str]:
     """Returns a line for each tag that does not follow a figure of its record, and for each `N Elo` without a tag.
 
-    An Elo in a fenced block of a Markdown file needs no tag, because the block shows a program's output.
+    `place` names the text in these lines. An Elo in a fenced Markdown block needs no tag: it is a program's output.
     """
     known = {record.id: record for record in records}
     problems = []
@@ -57,7 +57,7 @@ def _rounds_to(value: float, text: str) -> bool:
 
 
 def quoting_files(root: Path = PROJECT_ROOT) -> list[Path]:
-    """Returns the files to check: the code of every package, and the Markdown files outside the ledger."""
+    """Returns the files to check: the code of every package, and the Markdown files of the root, `docs` and `eval`."""
     files = [root / "uci_main.py", *root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("eval/**/*.md")]
     for package in ("engine", "eval", "search", "bench"):
         files += (root / package).rglob("*.py")
@@ -67,7 +67,7 @@ def quoting_files(root: Path = PROJECT_ROOT) -> list[Path]:
 
 
 def check(root: Path = PROJECT_ROOT) -> list[str]:
-    """Returns the problems of the checkout `root`: unreadable records, a stale table, and wrong quotes."""
+    """Returns a line for each problem of the checkout `root`: an invalid record, a stale table, or a wrong quote."""
     folder = root / "bench" / "ledger"
     try:
         matches, suites = load(folder), load_suites(folder).values()

@@ -31,7 +31,7 @@ UNIT: Final = 400.0 / math.log(10.0)
 #: With fewer pairs than this, the observed spread is unreliable, so the interval is at least as wide as the model's.
 FEW_PAIRS: Final = 16
 
-#: A coefficient larger than this (in natural units; odds of 160 000 to 1) has diverged.
+#: A coefficient larger than this (in natural units; odds of 160 000 to 1) counts as diverged.
 RUNAWAY: Final = 12.0
 
 
@@ -71,7 +71,7 @@ class RatingList:
     games: int
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the whole list as plain data for JSON."""
+        """Returns the whole list as a dict for JSON."""
         answer: dict[str, Any] = {name: getattr(self, name) for name in ("games", "white_advantage", "white_error")}
         return answer | {"ratings": [asdict(line) | {"score": line.score} for line in self.ratings]}
 
@@ -83,7 +83,7 @@ def rate(
 ) -> RatingList:
     """Rates every engine that played. The ratings of `anchors` are fixed; without anchors, the average rating is 0.
 
-    `white_advantage` is in rating points; None estimates it from the games. Raises `RatingError`.
+    `white_advantage` is in rating points; None means that it is estimated. Raises `RatingError` for too few games.
     """
     anchors = dict(anchors or {})
     finished = [game for game in games if game.is_finished]
@@ -92,7 +92,7 @@ def rate(
         raise RatingError("ratings need finished games of at least two players")
     for name in anchors:
         if name not in names:
-            raise RatingError(f"the anchor {name} has played no game; players are {', '.join(names)}")
+            raise RatingError(f"the anchor {name} has played no game; the players are {', '.join(names)}")
     rated = _connected(finished, names, list(anchors))
     fixed = {rated.index(name): value / UNIT for name, value in anchors.items()}
     white = None if white_advantage is None else white_advantage / UNIT
@@ -125,9 +125,9 @@ def rate(
 
 
 def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]) -> list[str]:
-    """Returns players with finite ratings: chains of points lead from each to every other (Ford's condition).
+    """Returns the players with finite ratings: chains of points lead from each to every other (Ford's condition).
 
-    If there are several groups, returns that of the anchors, or the largest if there are no anchors.
+    If there are several groups, returns that of the anchors, or else the largest. Raises `RatingError` for one player.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -149,9 +149,9 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
 
 
 class _Games:
-    """The n games between rated players as arrays of length n: white, black (indices), white's points, and pair.
+    """The n games between rated players as arrays of length n: white, black (indices into `players`), points, pair.
 
-    `design` is float64[n, players + 1], with a row for each game: 1 for white, -1 for black, 1 for the white advantage.
+    `design` is float64[n, players + 1], a row per game: 1 in white's column, -1 in black's, 1 in the last (advantage).
     """
 
     def __init__(self, games: Sequence[GameResult], players: list[str]) -> None:
@@ -171,10 +171,10 @@ class _Games:
 
 
 def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -> Floats:
-    """Returns x with the largest likelihood of `points` (0 to 1) if 1 / (1 + exp(-(offset + slopes x))) is expected.
+    """Returns the x that makes `points` (0 to 1) likeliest if 1 / (1 + exp(-(offset + slopes x))) is their expectation.
 
     `slopes` is float64[n, k] of rank k, the result float64[k]. The result is large (see RUNAWAY) if the likelihood has
-    no maximum. Raises `RatingError` if the offset prevents a fit.
+    no maximum. Raises `RatingError` if no x fits with this offset.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -201,7 +201,7 @@ def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -
 
 
 def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple[Floats, float]:
-    """Returns the likeliest strengths, float64[players], and white advantage; `fixed` and a given `white` are kept."""
+    """Returns the likeliest strengths, float64[players], and white advantage; keeps `fixed` and a given `white`."""
     players = data.design.shape[1] - 1
     values = np.full(players + 1, np.mean(list(fixed.values())) if fixed else 0.0)
     values[list(fixed)] = list(fixed.values())
@@ -211,7 +211,7 @@ def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple
     if free:
         slopes = data.design[:, free]
         if np.linalg.matrix_rank(slopes) < len(free):
-            raise RatingError("the white advantage cannot be estimated: no player had both colours; fix its value")
+            raise RatingError("the white advantage cannot be fitted: too few players had both colours; fix its value")
         values[free] += fit_logistic(slopes, data.points, data.design @ values)
         if white is None and abs(values[players]) > RUNAWAY:
             raise RatingError("the white advantage cannot be estimated: one colour won every game; fix its value")

@@ -30,11 +30,11 @@ _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 class LedgerError(CommandError, ValueError):
-    """Raised if a record is invalid, missing or already there; the message is one line."""
+    """Raised if a record is invalid, already exists, or cannot be read or written; the message is one line."""
 
 
 class RecordThereError(LedgerError, MissingError):
-    """Raised if another record has the id. The arguments are valid, so the exit status is 1."""
+    """Raised if the ledger already has a record of this id. The arguments are valid, so the exit status is 1."""
 
 
 def today() -> str:
@@ -46,7 +46,7 @@ def today() -> str:
 class Record:
     """The record of a match. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
 
-    `elo0`, `elo1`, `model` and `llr` are None for a match without a stop rule; `bench_nodes` is None if not counted.
+    `elo0`, `elo1`, `model` and `llr` are None for a match without a stop rule; `bench_nodes` is None if unknown.
     Elo, its error and nElo are None if the points are so one-sided that the interval is infinite. `faults` counts the
     games lost by a crash, a hang, an illegal move or on time; it is None if they were not counted. The verdict of a
     match without a stop rule is "measured".
@@ -80,7 +80,7 @@ class Record:
 
     @property
     def points(self) -> float:
-        """The share of the points, 0 to 1; nan if no pairs were played."""
+        """The first engine's share of the points in the pairs, 0 to 1; NaN if no pairs were played."""
         pairs = sum(self.pentanomial)
         won = sum(place * count for place, count in enumerate(self.pentanomial))
         return won / (4 * pairs) if pairs else math.nan
@@ -106,7 +106,7 @@ class Record:
 
     @property
     def row(self) -> tuple[object, ...]:
-        """The record's row of the table."""
+        """The cells of the record's row in the table."""
         test = "-"
         if self.llr is not None and self.elo0 is not None and self.elo1 is not None:
             test = f"{self.llr:.2f} [{self.elo0:g}, {self.elo1:g}] {self.model}"
@@ -121,7 +121,7 @@ def _check_id(text: str) -> None:
 
 
 def check_unused(text: str, folder: Path | None = None) -> None:
-    """Raises `LedgerError` if `text` cannot be the id of a new match record."""
+    """Raises `LedgerError` if `text` is not a valid id, and `RecordThereError` if the ledger has a record of it."""
     _check_id(text)
     path = (LEDGER if folder is None else folder) / f"{text}.json"
     if os.path.lexists(path):
@@ -132,7 +132,7 @@ def check_unused(text: str, folder: Path | None = None) -> None:
 class SuiteRecord:
     """The record of a run of a test suite, with the number of positions that each engine solved.
 
-    Goals refer to the first engine. For the fuzzer's checks, `positions` counts sessions, games or FENs.
+    A goal for a suite applies to the first engine. For the fuzzer's checks, `positions` counts sessions, games or FENs.
     """
 
     id: str
@@ -162,7 +162,7 @@ class SuiteRecord:
 
     @property
     def row(self) -> tuple[object, ...]:
-        """The record's row of the table."""
+        """The cells of the record's row in the table."""
         suite = self.suite + (f" ({self.note})" if self.note else "")
         engines = tuple(self.solved)
         return self.id, suite, self.figure, self.limit, engines, self.commits, self.bench_nodes or "-", self.date
@@ -172,12 +172,12 @@ AnyRecord = TypeVar("AnyRecord", Record, SuiteRecord)
 
 
 def load(folder: Path | None = None) -> list[Record]:
-    """Returns the records of all matches, by date and id. Raises `LedgerError`, which names the invalid file."""
+    """Returns the records of all matches, sorted by date and id. Raises `LedgerError`, which names the invalid file."""
     return _load(Record, LEDGER if folder is None else folder)
 
 
 def load_suites(folder: Path | None = None) -> dict[str, SuiteRecord]:
-    """Returns the records of all suites by id, in order of ids. Raises `LedgerError`, which names the invalid file."""
+    """Returns a dict of all suite records by id, sorted by id. Raises `LedgerError`, which names the invalid file."""
     found = _load(SuiteRecord, (LEDGER if folder is None else folder) / "suites")
     return {record.id: record for record in sorted(found, key=lambda record: record.id)}
 
@@ -199,20 +199,20 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
         except ValueError as error:
             raise LedgerError(f"{path}: {error}") from None
         if record.id != path.stem:
-            raise LedgerError(f"{path}: the record's id is {record.id}, but must be {path.stem}")
+            raise LedgerError(f"{path}: the record has the id {record.id}, but the file's name requires {path.stem}")
         found.append(record)
     return sorted(found, key=lambda record: (record.date, record.id))
 
 
 def save(record: Record, folder: Path | None = None) -> Path:
-    """Writes a new record and updates the table. Raises `LedgerError` if the id is taken or writing fails."""
+    """Writes a new record and the table; returns the file. Raises `LedgerError` if the id is taken or writing fails."""
     folder = LEDGER if folder is None else folder
     check_unused(record.id, folder)
     return _save(record, folder, folder / f"{record.id}.json")
 
 
 def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
-    """Writes a suite record, which may replace one of the same id, and updates the table. Raises `LedgerError`."""
+    """Replaces a suite record or writes a new one, and writes the table; returns the file. Raises `LedgerError`."""
     folder = LEDGER if folder is None else folder
     load_suites(folder)  # reports an invalid file at that place instead of replacing it
     return _save(record, folder, folder / "suites" / f"{record.id}.json")
@@ -231,7 +231,7 @@ def _save(record: Record | SuiteRecord, folder: Path, path: Path) -> Path:
 
 
 def write_table(folder: Path | None = None) -> None:
-    """Writes the ledger's README from its records. Raises `LedgerError` and OSError."""
+    """Writes the ledger's README from its records. Raises `LedgerError` if a record is invalid, and OSError."""
     folder = LEDGER if folder is None else folder
     text = table(load(folder), load_suites(folder).values())
     Output(folder / "README.md", lambda head: head.startswith(b"# Ledger\n"), "table of the ledger").replace(text)
@@ -269,7 +269,7 @@ def _line(record: Record | SuiteRecord) -> str:
 
 
 def circumstances_of(description: MatchDescription) -> dict[str, str]:
-    """Returns the book and time control of a match as fields of its record."""
+    """Returns a dict with the fields `book` and `time_control` of the record of a match."""
     limits = list(dict.fromkeys(str(engine.limit) for engine in description.engines))
     book = Path(description.book.file).name if description.book else "start position"
     return {"book": book, "time_control": " against ".join(limits)}
@@ -306,15 +306,15 @@ def make_record(results: MatchResult, sprt: Sprt | None = None, **known: Any) ->
 def tested_commits(named: Sequence[str]) -> list[str]:
     """Returns the commits for a record: `named`, or the current commit if `named` is empty.
 
-    Call it before the first game, because the checkout may change during the match.
+    Call this function before the first game, because the checkout may change during the match.
     """
     return list(named) or list(filter(None, [current_commit()]))
 
 
 def current_commit() -> str:
-    """Returns the short hash of the checked-out commit, with `+` if files differ from it; "" outside a checkout.
+    """Returns the short hash of the checked-out commit, with `+` if tracked files have changed; "" without a checkout.
 
-    The result is also "" if Secateur is installed inside the checkout of another project.
+    The result is also "" if git fails or if Secateur is installed inside the checkout of another project.
     """
     if not (PROJECT_ROOT / ".git").exists():
         return ""

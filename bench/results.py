@@ -34,7 +34,7 @@ class Termination(StrEnum):
     OTHER = "other"
 
 
-#: Reasons that are an engine's fault: it loses the game, the fault is reported, and the exit status is 1.
+#: Terminations by an engine's fault: the engine loses the game, the fault is reported, and the exit status is 1.
 FAULTS: Final = frozenset(
     {
         Termination.TIME_FORFEIT,
@@ -48,7 +48,7 @@ FAULTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """A move of an engine: `uci`, its score (centipawns or moves to mate, from the engine's view), and its cost."""
+    """A move of an engine or the book: `uci`, its score (centipawns or moves to mate, for the mover), and its cost."""
 
     uci: str
     seconds: float = 0.0
@@ -64,7 +64,7 @@ class GameResult:
     """The result of a game.
 
     `game` counts from 0 in the order of the schedule. The two games that play an opening with colours swapped have the
-    same `pair`. Only the built-in runner sets `plies`, `final_fen` and `moves`, which include the book moves.
+    same `pair`. Only the built-in runner sets `plies` and `moves`, which include the book moves, and `final_fen`.
     """
 
     game: int
@@ -93,7 +93,7 @@ class GameResult:
 
     @property
     def faulty_engine(self) -> str | None:
-        """The engine that lost by its own fault (crash, illegal move, time), or None."""
+        """The engine that lost by its own fault (a termination in FAULTS), or None."""
         if self.termination not in FAULTS or self.result not in ("1-0", "0-1"):
             return None
         return self.black if self.result == "1-0" else self.white

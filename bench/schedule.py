@@ -10,11 +10,12 @@ from bench.description import MatchDescription
 from bench.engines import EngineSpec
 from bench.game import GameTask
 from bench.openings import Opening, load_openings
+from engine.files import count_of
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A description with its openings, one for each pair; they repeat if the book is shorter than the match."""
+    """A match with its openings, one for each pair (repeated if there are too few), and the problems with its book."""
 
     description: MatchDescription
     openings: tuple[Opening, ...]
@@ -36,8 +37,8 @@ class Plan:
         if self.pair_count <= len(self.openings) or any(engine.limit.is_timed for engine in self.description.engines):
             return None
         return (
-            f"{self.pair_count} pairs, but {len(self.openings)} openings: most engines that are limited by nodes "
-            "or depth repeat their games, but the intervals treat repeated games as new"
+            f"{self.pair_count} pairs, but {count_of(len(self.openings), 'opening')}: most engines that are limited by "
+            "nodes or depth repeat their games, but the intervals treat repeated games as new"
         )
 
     def tasks(self) -> Iterator[GameTask]:
@@ -52,7 +53,7 @@ class Plan:
 
 
 def pairings(description: MatchDescription) -> list[tuple[EngineSpec, EngineSpec]]:
-    """Returns the pairings of a round."""
+    """Returns the pairs of engines that meet in a round: the first engine and each other (gauntlet), or all pairs."""
     if description.format == "gauntlet":
         first, *others = description.engines
         return [(first, other) for other in others]

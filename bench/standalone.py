@@ -29,7 +29,7 @@ MARKER_TEXT = "Secateur made this folder, and puts the next program that it make
 #: Large modules that Secateur does not use.
 LEFT_OUT = "_tkinter lib2to3 numpy.distutils numpy.f2py pkg_resources pydoc_data setuptools sqlite3 tkinter".split()
 
-#: Files whose debug symbols, half of Python's size, are stripped. NumPy has none; kernels end with a checksum.
+#: Files whose debug symbols, half of Python's size, are stripped. Stripping kernels would invalidate their checksums.
 WITH_SYMBOLS = ("libpython*.so*", "python3*/lib-dynload/*.so")
 
 
@@ -44,7 +44,7 @@ def modules() -> list[str]:
 
 
 def stale() -> list[str]:
-    """Returns a line for each level whose kernel library cannot be included, with the reason."""
+    """Returns a line for each CPU level whose kernel library cannot be included, with the reason."""
     problems = []
     sources = source_hash()
     for level in LEVELS:
@@ -77,7 +77,7 @@ def main(target: Path) -> str | None:
             fresh = _make(Path(work))
             if program.exists():
                 remove_listed(program, MARKER_TEXT)
-            # This fails if a user has added a file to the old program meanwhile.
+            # This fails if a user has meanwhile added a file to the folder of the old program.
             fresh.rename(program)
     except OSError as error:
         return f"{shown(error.filename or program)}: {reason(error)}"
@@ -86,7 +86,7 @@ def main(target: Path) -> str | None:
 
 
 def _obstacle(program: Path) -> str | None:
-    """Returns why a new program cannot be written there; None if nothing but an earlier program is there."""
+    """Returns why the folder `program` cannot be replaced; None if it is missing or contains only an old program."""
     if not os.path.lexists(program):
         return None
     names = listed(program, MARKER_TEXT)
@@ -97,8 +97,8 @@ def _obstacle(program: Path) -> str | None:
 
 
 def _make(work: Path) -> Path:
-    """Builds the program, with its marker, in an empty folder; returns the program's folder."""
-    # PyInstaller uses a new cache, because the user's may contain files of other programs.
+    """Builds the program, with its marker, in the empty folder `work`; returns the program's folder."""
+    # PyInstaller uses a new cache, because the user's cache may contain files of other programs.
     os.environ["PYINSTALLER_CONFIG_DIR"] = str(work / "cache")
     from PyInstaller.__main__ import run
 
@@ -118,7 +118,7 @@ def _make(work: Path) -> Path:
 
 
 def _strip(internal: Path) -> None:
-    """Strips debug symbols on Linux, if the tool `strip` is installed."""
+    """Strips the debug symbols of WITH_SYMBOLS in a folder on Linux, if the tool `strip` is installed."""
     tool = shutil.which("strip")
     if tool is None or sys.platform != "linux":
         return

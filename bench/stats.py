@@ -33,12 +33,12 @@ Z95: Final = 1.959963984540054
 #: Normalised Elo per standard deviation of one game.
 NELO_PER_SIGMA: Final = 800 / math.log(10)
 
-#: The count of an outcome that never occurred; with 0, its logarithm would not exist.
+#: The value that replaces a count of 0, whose logarithm does not exist.
 REGULARISED_ZERO: Final = 1e-3
 
 MODELS: Final = ("normalized", "logistic")
 
-#: The largest Elo bound, by model, and the smallest risk with which a test can be computed.
+#: The largest absolute value of an SPRT's `elo0` and `elo1`, by model, and the smallest of its `alpha` and `beta`.
 MOST_ELO: Final = {"normalized": 200.0, "logistic": 1000.0}
 LEAST_RISK: Final = 1e-9
 
@@ -59,7 +59,7 @@ class Tally:
 
     @classmethod
     def of(cls, games: Iterable[GameResult], engine: str) -> Tally:
-        """Counts the finished games in which `engine` played."""
+        """Returns the tally of the finished games in which `engine` played."""
         played = [game for game in games if game.is_finished and engine in (game.white, game.black)]
         tally = cls()
         for first, second in complete_pairs(played):
@@ -111,7 +111,8 @@ class Tally:
 class Estimate:
     """Estimates of the difference in strength, from counts. Every `error` is half of a 95 % interval.
 
-    Elo is infinite for a score of 0 or 1, and an error is NaN if the interval exceeds the possible scores.
+    `elo` is infinite for a score of 0 or 1, and `elo_error` is NaN if the interval exceeds the possible scores. `los`
+    is the probability that the engine is stronger, `pairs_ratio` the number of wins (or pairs won) per loss.
     """
 
     score: float
@@ -138,7 +139,7 @@ def elo_of_score(score: float) -> float:
 
 
 def score_of_elo(elo: float) -> float:
-    """Returns the expected score of an engine that is `elo` stronger."""
+    """Returns the expected score per game of an engine that is `elo` points stronger."""
     return 1.0 / (1.0 + math.pow(10.0, -elo / 400.0))
 
 
@@ -154,7 +155,7 @@ def estimate(tally: Tally) -> Estimate | None:
     variance = float(np.average((values - score) ** 2, weights=counts))
     margin = Z95 * math.sqrt(variance / total)
     if variance > 0.0:
-        # The mean of two independent games varies half as much as one game.
+        # The mean of two independent games has half the variance of one game.
         unit = NELO_PER_SIGMA / math.sqrt(variance * (2 if tally.pairs else 1))
         nelo, nelo_error = (score - 0.5) * unit, margin * unit
         los = _NORMAL.cdf((score - 0.5) / math.sqrt(variance / total))
@@ -178,10 +179,10 @@ def estimate(tally: Tally) -> Estimate | None:
 
 @dataclass(frozen=True, slots=True)
 class Sprt:
-    """Wald's sequential test of the hypothesis "`elo1` stronger" against "`elo0` stronger".
+    """Wald's sequential test of the hypothesis that a change is worth `elo1` against the hypothesis `elo0`.
 
     `alpha` is the probability of accepting a change that is worth only `elo0`, `beta` that of rejecting one that is
-    worth `elo1`. `model` is the unit of both bounds. Raises ValueError for invalid bounds.
+    worth `elo1`. `model` is the unit of `elo0` and `elo1`. Raises ValueError for invalid settings.
     """
 
     elo0: float
@@ -238,10 +239,10 @@ class Sprt:
 
 
 def _tilted(shares: Floats, slopes: Floats) -> Floats:
-    """Returns the distribution p that maximises the likelihood of `shares` under the constraint p . slopes = 0.
+    """Returns the distribution p that makes the observed `shares` likeliest, among those with p . slopes = 0.
 
-    It is shares / (1 + theta slopes), with theta between the two poles next to zero, where the sum falls from plus
-    to minus infinity. `slopes` must have both signs.
+    It is shares / (1 + theta slopes). Between the two poles next to theta = 0, p . slopes falls from plus to minus
+    infinity, so it has one root there. `slopes` must contain a positive and a negative number.
     """
     from scipy.optimize import brentq
 
@@ -256,7 +257,8 @@ def _tilted(shares: Floats, slopes: Floats) -> Floats:
 
 
 def _with_ratio(values: Floats, shares: Floats, ratio: float) -> Floats:
-    """Returns the likeliest distribution over `values` with (mean - 0.5) / standard deviation = `ratio`.
+    """Returns the distribution over `values` that makes the observed `shares` likeliest, among those whose mean is
+    `ratio` standard deviations above 0.5.
 
     This fixed-point iteration linearises the constraint around the last distribution. Like fastchess, it stops after
     ten rounds or a change below 1e-4: more rounds would change less than the noise of a game.
@@ -288,7 +290,7 @@ def elo_text(found: Estimate) -> str:
 
 
 def summary(tally: Tally, sprt: Sprt | None = None) -> list[str]:
-    """Returns the result of a match in a few lines of text."""
+    """Returns the statistics of a match as a few lines of text."""
     losses = f"{tally.losses} loss" if tally.losses == 1 else f"{tally.losses} losses"
     first = f"Games    {tally.games}: {count_of(tally.wins, 'win')}, {count_of(tally.draws, 'draw')}, {losses}, "
     first += f"{tally.points:g} point{'' if tally.points == 1 else 's'}"
@@ -298,7 +300,7 @@ def summary(tally: Tally, sprt: Sprt | None = None) -> list[str]:
     if found is None:
         return [first]
     if tally.unpaired:
-        first += f"; {tally.unpaired} more without a partner, not counted"
+        first += f"; {count_of(tally.unpaired, 'game')} of incomplete pairs not counted"
     nelo = f"   nElo {with_error(found.nelo, found.nelo_error)}" if found.score_error > 0.0 else ""
     lines = [
         first,
@@ -318,7 +320,7 @@ def summary(tally: Tally, sprt: Sprt | None = None) -> list[str]:
 
 
 def to_json(tally: Tally, sprt: Sprt | None = None) -> dict[str, Any]:
-    """Returns the result as data for JSON; infinite and undefined values become None, because JSON has neither."""
+    """Returns the statistics as a dict for JSON; infinite and undefined values are None, because JSON has neither."""
     found = estimate(tally)
     answer: dict[str, Any] = {**asdict(tally), "games": tally.games, "pairs": tally.pairs}
     if found is not None:

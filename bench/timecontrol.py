@@ -118,7 +118,7 @@ def _positive(text: str, most: float) -> float:
 
 
 def add_limit_arguments(parser: argparse.ArgumentParser, default: str) -> None:
-    """Adds options for the limit per position, of which one may be given; `limit_from_arguments` reads them."""
+    """Adds options for the limit per position, of which at most one may be set; `limit_from_arguments` reads them."""
     group = parser.add_mutually_exclusive_group()
     key, _, value = default.partition("=")
     kinds = (("movetime", "time", float, "SECONDS"), ("nodes", "nodes", int, "N"), ("depth", "depth", int, "N"))
@@ -128,6 +128,6 @@ def add_limit_arguments(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def limit_from_arguments(arguments: argparse.Namespace, default: str) -> str:
-    """Returns the limit that the options of `add_limit_arguments` set, in the notation of this module."""
+    """Returns the limit that the options of `add_limit_arguments` set, in this module's notation, or else `default`."""
     given = ((name, getattr(arguments, name)) for name in ("movetime", "nodes", "depth"))
     return next((f"{name}={value}" for name, value in given if value is not None), default)

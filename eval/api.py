@@ -4,7 +4,7 @@ A custom evaluation is a function of one argument, the position, which is a reco
 
     returns    whole centipawns from the side to move's view: positive if that side is better
     bounds     values beyond +-30,000 are clamped, so that they stay below mate scores
-    must not   change the position, raise, or depend on anything that changes
+    must not   change the position, raise an exception, or depend on anything that changes
     indices    are not checked: they must be from 0 to the array's length minus one
 
     from secateur.eval.api import material, subkernel
@@ -13,7 +13,7 @@ A custom evaluation is a function of one argument, the position, which is a reco
     def evaluate(position):
         return material(position, position.turn) - material(position, 1 - position.turn)
 
-Numba compiles it and all functions that it calls (declare those with `subkernel`, too). It may use arithmetic,
+Numba compiles the function and all that it calls (declare those with `subkernel`, too). It may use arithmetic,
 comparisons, loops, tuples, NumPy arrays of numbers as constants, and the names below, but no other Python objects.
 Colours, pieces and squares are python-chess's: BLACK 0 and WHITE 1, PAWN 1 to KING 6, a1 = 0 to h8 = 63. A set of
 squares is a bitboard, uint64; `&`, `|`, `^` and `~` work on bitboards. Everything else is int64. Do not mix the two
@@ -26,8 +26,8 @@ and `bit` turns a square into a bitboard.
     position.squares[square]  the piece on a square, of either colour; 0 if there is none
     position.checkers         pieces that give check to the side to move
     position.pinned           the side to move's pieces that are pinned to its king
-    position.castling         rooks that may still castle
-    position.ep_square        where an en passant capture is possible, or -1
+    position.castling         rooks of both colours that may still castle
+    position.ep_square        the target square of a possible en passant capture; -1 if there is none
     position.halfmoves        plies since the last capture or pawn move
 """
 

@@ -24,7 +24,7 @@ _LOADER: Final = "eval.custom"
 
 
 class EvaluationError(CommandError, ValueError):
-    """Raised if a custom evaluation cannot be used. The message is one line and names file and line."""
+    """Raised if a custom evaluation cannot be used. The message is one line; it names file and line if it can."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ _choice: Choice | None = None
 def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -> None:
     """Makes this process evaluate with a function: a callable, or `FILE.py[:FUNCTION]` (by default `evaluate`).
 
-    Child processes inherit a choice by `FILE.py`. Raises EvaluationError if the file cannot be read or parsed, or
-    does not define the function, and RuntimeError if this process already uses another evaluation.
+    Child processes inherit only a choice by `FILE.py`. Raises EvaluationError if `evaluation` does not give a Python
+    function, and RuntimeError if this process already uses another evaluation or kernels compiled ahead of time.
     """
     global _choice
     choice = _choice_of_function(evaluation) if callable(evaluation) else _choice_of_text(os.fspath(evaluation))
@@ -72,9 +72,9 @@ def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -
 
 
 def chosen_evaluation() -> Choice | None:
-    """Returns the evaluation chosen here or by the environment variable; None means Secateur's own evaluation.
+    """Returns the evaluation chosen by `choose_evaluation` or by VARIABLE; None means Secateur's own evaluation.
 
-    Raises EvaluationError if the variable contains an invalid path.
+    Raises EvaluationError if the environment variable VARIABLE contains an invalid path.
     """
     if _is_loaded():
         loaded: Choice | None = sys.modules[_LOADER].CHOICE
@@ -88,7 +88,7 @@ def chosen_evaluation() -> Choice | None:
 def require_own_evaluation(product: str) -> None:
     """Raises EvaluationError if this process has a custom evaluation.
 
-    `product` names, as a plural noun for the message, data that do not record which evaluation produced them.
+    `product` is a plural noun for the message. It names data that do not record the evaluation that produced them.
     """
     choice = chosen_evaluation()
     if choice is not None:
@@ -111,7 +111,7 @@ def with_evaluation(name: str) -> str:
 
 def _choice_of_text(text: str) -> Choice:
     file, colon, function = text.rpartition(":")
-    # A drive letter has a colon as well.
+    # The colon may belong to a drive letter.
     if not colon or not function.isidentifier() or not file:
         file, function = text, "evaluate"
     try:

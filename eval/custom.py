@@ -2,7 +2,7 @@
 
 The search's kernels import this module before they are declared, so that all machine code that contains the function is
 stored separately (`engine.compiler.jit.keep_apart`). Errors in the function are reported when this module is imported,
-not during a search. `eval.api` explains how to write one.
+not during a search. `eval.api` explains how to write the function.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from eval.kernels.inference import EVALUATION_LIMIT
 #: The file of a custom evaluation is imported as a module of this name.
 MODULE: Final = "custom_evaluation"
 
-#: The evaluation of this process; None is Secateur's own.
+#: The evaluation of this process; None means Secateur's own.
 CHOICE: Final = chosen_evaluation()
 
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def _imported(choice: Choice) -> Any:
-    """Imports the choice's file and returns the object it names. The file can import modules from its folder."""
+    """Imports the chosen file, which can import modules from its folder, and returns the object that `choice` names."""
     file = str(choice.file)
     folder = str(choice.file.parent)
     if folder not in sys.path:
@@ -56,7 +56,7 @@ def _imported(choice: Choice) -> Any:
 
 
 def _function(choice: Choice) -> FunctionType:
-    """Returns the chosen function as plain Python. Raises EvaluationError unless it takes one argument."""
+    """Returns the chosen function as plain Python. Raises EvaluationError unless it is a function of one argument."""
     found = choice.function if choice.function is not None else _imported(choice)
     # Decorators are stripped: the function is compiled with the same options as all kernels.
     function = getattr(found, "py_func", found)
@@ -74,7 +74,7 @@ def _place(choice: Choice, function: FunctionType) -> str:
 
 
 def _compiled(choice: Choice) -> Any:
-    """Returns the chosen function as a subkernel. Raises EvaluationError."""
+    """Returns the chosen function as a subkernel. Raises EvaluationError as `_function` does."""
     function = _function(choice)
     keep_apart(fingerprint(function))
     compiling.set_evaluation(choice.name.removesuffix(":evaluate"))
@@ -97,7 +97,7 @@ def _evaluation(position: Any) -> Any:
     return min(max(np.int64(CUSTOM(position)), -EVALUATION_LIMIT), EVALUATION_LIMIT)
 
 
-#: The entry point from Python: returns the function's value for a position unchanged. None if there is no function.
+#: The entry point from Python: returns the function's value for a position, not clamped. None if there is no function.
 custom_score: Final[Any] = None if CUSTOM is None else kernel(_score)
 #: The version for kernels: returns int64 centipawns, clamped to +-EVALUATION_LIMIT. None if there is no function.
 custom_evaluation: Final[Any] = None if CUSTOM is None else subkernel(_evaluation)
@@ -107,7 +107,7 @@ custom_evaluation: Final[Any] = None if CUSTOM is None else subkernel(_evaluatio
 # Errors in the function
 # --------------------------------------------------------------------------------------------------------------
 
-#: Advice for a function that returns a value of the wrong kind, by Numba's class of types.
+#: Advice for a function that returns a value of the wrong type, by the name of Numba's class for that type.
 _ADVICE: Final = {
     "Float": "divide with //, and do not mix bitboards with numbers",
     "Integer": "a bitboard is not a number; popcount counts its squares",
@@ -115,7 +115,7 @@ _ADVICE: Final = {
     "NoneType": "it has no return",
 }
 
-#: Lines of the compiler's messages that do not say what is wrong, and the most characters that are quoted.
+#: A pattern for lines of the compiler's messages that do not say what is wrong, and the most characters to quote.
 _IDLE: Final = re.compile(r"Failed in nopython mode|During: |File \"|def |@|<source elided>|\^|- Resolution failure")
 _QUOTE: Final = 240
 
@@ -149,7 +149,7 @@ def _reason(record: Any) -> Exception | None:
 
 
 def _explanation(choice: Choice, error: Exception, record: Any) -> str:
-    """Returns the compiler's long message as one line with the place and the reason."""
+    """Returns one line with the place and the reason of `error`, the compiler's error for the function."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).replace(str(record), "position").replace(repr(record), "position")
     reasons = [line for line in map(str.strip, text.splitlines()) if line and not _IDLE.match(line)]
     if isinstance(error, KeyError):
@@ -163,7 +163,7 @@ def _explanation(choice: Choice, error: Exception, record: Any) -> str:
 
 
 def _line(choice: Choice, error: Exception, text: str) -> int:
-    """Returns the line of the choice's file that the compiler names, or else the function's first line."""
+    """Returns the line number in the chosen file that the compiler names, or else that of the function."""
     place = getattr(error, "loc", None)
     named = [(place.filename, place.line)] if place is not None else []
     named += re.findall(r'File "([^"]*)", line (\d+)', text)

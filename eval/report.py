@@ -1,4 +1,4 @@
-"""The text of an evaluation: the output of the `eval` command."""
+"""The report on the evaluation of a position: the output of the `eval` command."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Breakdown:
     """An evaluation and its parts.
 
     `rows` is int64[len(ROWS)][2][2], [row][color][middlegame, endgame] in centipawns. `totals` is the sum of the rows,
-    White's minus Black's. `score` is from the side to move's view, `scale` in sixty-fourths.
+    White's minus Black's, as (middlegame, endgame). `score` is in centipawns from the side to move's view, `phase` is
+    between 0 and FULL_PHASE, and `scale` is in sixty-fourths.
     """
 
     score: int
@@ -55,7 +56,7 @@ class Evaluator:
         return int(evaluation_terms(from_board(board), self._workspace, self._trace, self._summary))
 
     def breakdown(self, board: chess.Board) -> Breakdown:
-        """Returns the evaluation with the values of each row."""
+        """Returns the evaluation of a board with the values of each row."""
         score = self.score(board)
         rows = np.zeros((len(ROWS), 2, 2), np.int64)
         for group in GROUPS:
@@ -70,8 +71,8 @@ class Evaluator:
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
     """Returns a table of the terms for both sides in pawns, middlegame and endgame, and the total from White's view.
 
-    With a `network`, its value comes last; if another value counts (`eval.kernels.endings`), that follows with the
-    reason. A custom evaluation has only a total, with a warning if it does not treat both sides alike in this position.
+    With a `network`, the network's value comes last. If `eval.kernels.endings` chooses another value, that follows with
+    the reason. A custom evaluation has only a total, and a warning if it does not treat both sides alike here.
     """
     note = " (in check: the search looks further)" if board.is_check() else ""
     if CHOICE is not None:
@@ -112,8 +113,8 @@ def _custom_report(board: chess.Board, title: str, note: str) -> str:
     lines = [title, _total("Evaluation", score, board) + note]
     if mirrored != score:
         lines.append(
-            f"It is not symmetrical: it gives the side to move {score} centipawns here, and {mirrored} with the sides "
-            "exchanged. Does it score from the side to move's view?"
+            f"The evaluation is not symmetrical: it gives the side to move {score} centipawns, but {mirrored} with "
+            "the sides exchanged. Does it score from the side to move's view?"
         )
     return "\n".join(lines)
 

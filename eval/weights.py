@@ -34,7 +34,7 @@ DANGER: Final = ROWS.index("King attack")
 
 @dataclass(frozen=True)
 class Group:
-    """A group of `size` related weights from index `first` on, shown in row `row` of the breakdown."""
+    """A group of `size` related weights from index `first` on, shown in the breakdown's row ROWS[row]."""
 
     name: str
     first: int
@@ -65,16 +65,16 @@ QUEEN_SQUARES = _group("QUEEN_SQUARES", 64, "Squares", "a queen on a square")
 KING_SQUARES = _group("KING_SQUARES", 64, "Squares", "the king on a square")
 
 KNIGHT_MOBILITY = _group("KNIGHT_MOBILITY", 9, "Mobility", "a knight, by the number of useful squares that it attacks")
-BISHOP_MOBILITY = _group("BISHOP_MOBILITY", 14, "Mobility", "the same for a bishop")
-ROOK_MOBILITY = _group("ROOK_MOBILITY", 15, "Mobility", "the same for a rook")
-QUEEN_MOBILITY = _group("QUEEN_MOBILITY", 28, "Mobility", "the same for a queen")
+BISHOP_MOBILITY = _group("BISHOP_MOBILITY", 14, "Mobility", "a bishop, by the same number")
+ROOK_MOBILITY = _group("ROOK_MOBILITY", 15, "Mobility", "a rook, by the same number")
+QUEEN_MOBILITY = _group("QUEEN_MOBILITY", 28, "Mobility", "a queen, by the same number")
 
 DOUBLED = _group("DOUBLED", 2, "Pawns", "a pawn with an own pawn somewhere ahead of it; directly ahead of it")
 ISOLATED = _group("ISOLATED", 2, "Pawns", "a pawn without own pawns on neighbour files: opposed; unopposed")
-BACKWARD = _group("BACKWARD", 2, "Pawns", "a pawn left behind whose next square is guarded: opposed; unopposed")
+BACKWARD = _group("BACKWARD", 2, "Pawns", "a pawn behind its neighbours, its next square guarded: opposed; unopposed")
 PHALANX = _group("PHALANX", 8, "Pawns", "a pawn with another beside it, by rank")
 SUPPORTED = _group("SUPPORTED", 8, "Pawns", "a pawn that pawns defend, by rank")
-CANDIDATE = _group("CANDIDATE", 8, "Pawns", "an unopposed pawn with as many helpers as enemy sentries, by rank")
+CANDIDATE = _group("CANDIDATE", 8, "Pawns", "an unopposed pawn with at least as many helpers as sentries, by rank")
 
 PASSED = _group("PASSED", 8, "Passed pawns", "a passed pawn, by rank")
 PASSED_OWN_KING = _group("PASSED_OWN_KING", 8, "Passed pawns", "each king's move between own king and next square")
@@ -84,16 +84,16 @@ PASSED_FREE_STEP = _group("PASSED_FREE_STEP", 8, "Passed pawns", "the next squar
 PASSED_FREE_PATH = _group("PASSED_FREE_PATH", 8, "Passed pawns", "every square ahead is empty and not attacked")
 PASSED_HELPED = _group("PASSED_HELPED", 8, "Passed pawns", "own pieces guard the next square")
 PASSED_ROOK = _group("PASSED_ROOK", 2, "Passed pawns", "a rook or queen behind the pawn: its own; the enemy's")
-UNSTOPPABLE = _group("UNSTOPPABLE", 1, "Passed pawns", "the bare king cannot catch the pawn")
+UNSTOPPABLE = _group("UNSTOPPABLE", 1, "Passed pawns", "a king without pieces cannot catch the pawn")
 
 OUTPOST = _group("OUTPOST", 2, "Pieces", "a knight, bishop that a pawn defends and no pawn can attack")
-OUTPOST_REACHABLE = _group("OUTPOST_REACHABLE", 1, "Pieces", "a knight that can go to such a square")
+OUTPOST_REACHABLE = _group("OUTPOST_REACHABLE", 1, "Pieces", "a knight that attacks such a square")
 BEHIND_PAWN = _group("BEHIND_PAWN", 1, "Pieces", "a minor piece right behind a pawn")
 KING_DISTANCE = _group("KING_DISTANCE", 2, "Pieces", "each king's move between own king and a knight, bishop")
 BISHOP_PAWNS = _group("BISHOP_PAWNS", 2, "Pieces", "an own pawn on the bishop's colour; a blocked one on files c to f")
 BISHOP_CENTER = _group("BISHOP_CENTER", 1, "Pieces", "a bishop that attacks two or more centre squares")
 ROOK_FILE = _group("ROOK_FILE", 2, "Pieces", "a rook on a file without own pawns; without pawns")
-ROOK_SEVENTH = _group("ROOK_SEVENTH", 1, "Pieces", "a rook on rank 7 with enemy pawns there or the king behind")
+ROOK_SEVENTH = _group("ROOK_SEVENTH", 1, "Pieces", "a rook on rank 7 with enemy pawns there or the king on rank 8")
 CASTLING_RIGHTS = _group("CASTLING_RIGHTS", 1, "Pieces", "a rook that may still castle")
 
 SHELTER = _group("SHELTER", 32, "Shelter", "the own pawn before the king, by distance of its file to the edge and rank")
@@ -115,10 +115,10 @@ KNIGHT_DEFENDER = _group("KNIGHT_DEFENDER", 1, "King attack", "a knight guards s
 ATTACK_BASE = _group("ATTACK_BASE", 1, "King attack", "any attack that counts")
 
 PAWN_THREAT = _group("PAWN_THREAT", 3, "Threats", "a minor piece, rook, queen that a pawn attacks")
-MINOR_THREAT = _group("MINOR_THREAT", 5, "Threats", "a pawn, knight, bishop, rook, queen that a minor piece attacks")
+MINOR_THREAT = _group("MINOR_THREAT", 5, "Threats", "a pawn (weakly defended) to queen that a minor piece attacks")
 ROOK_THREAT = _group("ROOK_THREAT", 5, "Threats", "a weakly defended pawn to rook, or a queen, that a rook attacks")
 KING_THREAT = _group("KING_THREAT", 1, "Threats", "the king attacks a weakly defended piece or pawn")
-HANGING = _group("HANGING", 1, "Threats", "an attacked piece or pawn that nothing defends")
+HANGING = _group("HANGING", 1, "Threats", "an attacked and undefended piece or pawn, or a weak piece attacked twice")
 PUSH_THREAT = _group("PUSH_THREAT", 1, "Threats", "a piece that a safe pawn step would attack")
 QUEEN_THREAT = _group("QUEEN_THREAT", 2, "Threats", "a safe square from which a knight; a slider can attack the queen")
 RESTRICTED = _group("RESTRICTED", 1, "Threats", "a weakly defended square that both sides attack")
@@ -133,7 +133,7 @@ COUNT: Final = GROUPS[-1].first + GROUPS[-1].size
 
 
 def _values() -> npt.NDArray[np.int64]:
-    """Returns the values in `eval.values` as [weight][middlegame, endgame]. Raises ValueError for a wrong layout."""
+    """Returns the values in `eval.values` as int64[COUNT][2]. Raises ValueError if their names or sizes are wrong."""
     if set(VALUES) != {group.name for group in GROUPS}:
         raise ValueError(f"eval.values: wrong names: {sorted(set(VALUES) ^ {group.name for group in GROUPS})}")
     values = np.zeros((COUNT, 2), np.int64)

@@ -17,7 +17,7 @@ from engine.errors import CommandError
 
 #: A function that is called with every finished game, in order of completion. It ends the match by returning False.
 OnGame = Callable[[GameResult], bool]
-#: A function that is called with a line for each problem that concerns no game, such as an engine that cannot play.
+#: A function that is called with a line for each engine that cannot play, and for a PGN file that cannot be written.
 OnProblem = Callable[[str], None]
 
 
@@ -26,21 +26,24 @@ class PlayError(CommandError, RuntimeError):
 
 
 class Runner(ABC):
-    """The base class of runners, which play matches."""
+    """The base class of the runners, which play matches."""
 
     name: str
 
     @abstractmethod
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Plays until the plan ends, `collector.add` returns False, or Ctrl-C is pressed. Raises CommandError."""
+        """Plays `plan` and calls `collector.add` for each game. Ends early if that returns False or Ctrl-C is pressed.
+
+        Raises CommandError if the match cannot be played, and OSError if a file cannot be used.
+        """
 
     @abstractmethod
     def command_line(self, plan: Plan) -> str:
-        """Returns the command that the runner would run."""
+        """Returns, in one line, the command that `run` would execute, or what it would do without a command."""
 
 
 def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[EngineSpec, str]:
-    """Returns the engines that do not start or reject their options, with the reason.
+    """Returns the engines that do not start, or that reject an option, each with a line about its problem.
 
     Starts each engine once, on a machine where it would play. Without this check, every game or position would report
     the same problem. Raises `ClusterError` if the cluster is unusable.
@@ -51,7 +54,7 @@ def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[En
 
 
 class Collector:
-    """The games and problems of one match, collected while it runs. Problems are lines of text."""
+    """The collector of the games and problems of a running match. Each problem is a line of text."""
 
     def __init__(self, plan: Plan, on_game: OnGame, on_problem: OnProblem) -> None:
         self.result = MatchResult(
@@ -65,22 +68,22 @@ class Collector:
         self._began = time.monotonic()
 
     def add_problem(self, problem: str) -> None:
-        """Adds a problem and reports it at once."""
+        """Adds a problem and passes it to `on_problem` at once."""
         self.result.problems.append(problem)
         self.on_problem(problem)
 
     def add(self, game: GameResult) -> bool:
-        """Adds a finished game; returns False if the match must end."""
+        """Adds a finished game and passes it to `on_game`; returns False if the match must end."""
         result = self.result
         if game.fault is not None:
             result.problems.append(game.fault)
-        # The moves are in the PGN; keeping those of a hundred thousand games would fill the memory.
+        # The moves are dropped, because those of a hundred thousand games would fill the memory.
         result.games.append(replace(game, moves=()))
         result.stopped_early |= not self._on_game(game)
         return not result.stopped_early
 
     def finish(self) -> MatchResult:
-        """Sorts the games in the order of the schedule; returns the result."""
+        """Sorts the games in the order of the schedule, sets the duration of the match, and returns the result."""
         self.result.games.sort(key=lambda game: game.game)
         self.result.seconds = time.monotonic() - self._began
         return self.result

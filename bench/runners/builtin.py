@@ -1,8 +1,8 @@
 """The built-in runner, which needs only python-chess, plays in local processes or on a cluster, and can resume a match.
 
 It writes every game to the PGN file as soon as the game is finished. If a match was interrupted, `resume` reads the
-file, drops a half-written last game, and plays the rest. Each game names its match by the description's fingerprint; a
-file with other content is left unchanged.
+file, drops a truncated last game, and plays the games that are missing. A tag of each game contains the fingerprint of
+the match's description. A file with games of another match is left unchanged.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from bench.pgn import MATCH_TAG, PgnLog, RawGame, format_game, is_cut_game, read
 from bench.results import GameResult
 from bench.runners.base import Collector, PlayError, Runner, unfit_engines
 from bench.schedule import Plan
+from engine.files import count_of
 
 
 class BuiltinRunner(Runner):
-    """A runner that plays with `chess.engine`."""
+    """A runner that plays the games itself, through `chess.engine`."""
 
     name = "builtin"
 
     def command_line(self, plan: Plan) -> str:
-        """Returns the number of games and where they would be played, because this runner runs no other program."""
+        """Returns a line with the number of games and where `run` would play them, because it needs no command."""
         description = plan.description
-        where = description.cluster or f"{description.concurrency} local processes"
+        where = description.cluster or f"{count_of(description.concurrency, 'local worker')}"
         return f"built-in runner: {plan.game_count} games on {where}"
 
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Plays the games that are not in the PGN file yet."""
+        """Passes the games of a resumed match's PGN file to `collector`, then plays the missing games of `plan`."""
         description, problems = plan.description, collector.result.problems
         done, log = _open_log(plan, problems)
         if not all(collector.add(game) for game in done):
@@ -59,12 +60,12 @@ class BuiltinRunner(Runner):
         except KeyboardInterrupt:
             collector.result.interrupted = True
         if log is not None and (not log.flush() or log.output.path != Path(str(description.pgn))):
-            lost = f" ({len(log.waiting)} games are not in the file)" if log.waiting else ""
+            lost = f" ({count_of(len(log.waiting), 'game')} not saved)" if log.waiting else ""
             problems.append(f"{log.problem}{lost}")
 
 
 def _save(log: PgnLog, plan: Plan, task: GameTask, game: GameResult, collector: Collector) -> None:
-    """Writes a game to the file; reports the first problem with the file at once."""
+    """Appends a game to the PGN file. Passes only the first problem with the file to `collector.on_problem`."""
     description = plan.description
     controls = (str(task.white.limit), str(task.black.limit))
     had_problem = log.problem is not None
@@ -74,9 +75,10 @@ def _save(log: PgnLog, plan: Plan, task: GameTask, game: GameResult, collector: 
 
 
 def _open_log(plan: Plan, problems: list[str]) -> tuple[list[GameResult], PgnLog | None]:
-    """Returns the games that were played before and the file for the next ones; adds faulty games to `problems`.
+    """Returns the games in the PGN file of a resumed match, and the log for further games (None without a PGN file).
 
-    Raises `PlayError` if the file has content from another match or another source, and OSError.
+    Adds a line to `problems` for each game in the file that does not count. Raises `PlayError` if a game in the file
+    was not written by this match, and OSError.
     """
     description = plan.description
     if description.pgn is None:
@@ -91,7 +93,7 @@ def _open_log(plan: Plan, problems: list[str]) -> tuple[list[GameResult], PgnLog
 
 
 def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
-    """Returns the offset at which the last complete game ends. Raises `PlayError` for a game of another match."""
+    """Returns the byte offset of the end of the last complete game. Raises `PlayError` for a game of another match."""
     description = plan.description
     fingerprint, players = description.fingerprint(), [engine.name for engine in description.engines]
     end = 0
@@ -104,9 +106,9 @@ def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
 
 
 def _played(plan: Plan, path: Path, raws: list[RawGame], problems: list[str]) -> list[GameResult]:
-    """Returns the games in the file, each once, with their numbers in the schedule.
+    """Returns the scheduled games in the file, each once, with their numbers in the schedule.
 
-    Unreadable games, and games that are not in the schedule, are reported in `problems` and do not count.
+    Adds a line to `problems` for each game that is invalid, not in the schedule, or a duplicate.
     """
     missing = {(task.round_name, task.white.name, task.black.name): task for task in plan.tasks()}
     found: list[GameResult] = []

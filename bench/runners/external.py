@@ -31,13 +31,13 @@ from bench.runners.base import Collector, PlayError, Runner, unfit_engines
 from bench.schedule import Plan
 from engine.files import Output, printable, read_bytes, reason
 
-#: The names of these runners and their programs.
+#: The program of each of these runners, by the runner's name.
 PROGRAMS: Final = {"cutechess": "cutechess-cli", "fastchess": "fastchess"}
 
 _FINISHED: Final = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (1-0|0-1|1/2-1/2) \{(.*)\}")
-#: The number of characters of a line that are searched: an engine may print longer lines, which take quadratic time.
+#: Only this many characters of an output line are searched, because the search may take quadratic time.
 _LONGEST_LINE: Final = 4096
-#: The seconds that the program has to end its games and engines after Ctrl-C.
+#: The seconds that the program has to end its games and engines after SIGINT.
 STOP_SECONDS: Final = 20.0
 
 
@@ -49,7 +49,7 @@ class ExternalRunner(Runner):
         self.program = PROGRAMS[name]
 
     def required_program(self) -> str:
-        """Returns the program's path. Raises `PlayError` if it is not on the PATH."""
+        """Returns the path of the program. Raises `PlayError` if the program is not on the PATH."""
         program = shutil.which(self.program)
         if program is None:
             raise PlayError(f"{self.program} is not on the PATH; install it or pass --runner builtin")
@@ -69,28 +69,28 @@ class ExternalRunner(Runner):
         arguments += ["-games", "2", "-rounds", str(description.rounds)]
         arguments += ["-openings", f"file={book}", f"format={book.suffix[1:]}", "order=sequential"]
         arguments += ["-concurrency", str(description.concurrency), *_rule_arguments(description.adjudication)]
-        # Without -recover, one crash would end the match.
+        # Without -recover, the first crash of an engine would end the match.
         arguments += ["-recover", "-event", description.event, "-ratinginterval", "0"]
         if not is_fastchess:
             return [*arguments, "-repeat", "2", "-pgnout", str(pgn), "fi"]
         return [
             *arguments,
-            # The description sets the concurrency; without this, fastchess refuses more games than cores.
+            # Without this, fastchess refuses to play more games at the same time than there are cores.
             "-force-concurrency",
             *("-pgnout", f"file={pgn}", "nodes=true"),
             *("-output", "format=cutechess"),
-            # fastchess always saves its state; without a name, it would overwrite config.json in the current folder.
+            # fastchess always saves its state; without a file name, it would overwrite ./config.json.
             *("-config", f"outname={scratch / 'config.json'}"),
         ]
 
     def command_line(self, plan: Plan) -> str:
-        """Returns the exact command, with placeholder names for the temporary files."""
+        """Returns the command that plays `plan`, with placeholders for the names of the temporary files."""
         pgn = Path(plan.description.pgn or "GAMES.pgn")
         book = Path("OPENINGS" + _book_suffix(plan.openings))
         return shlex.join([shutil.which(self.program) or self.program, *self.arguments(plan, book, pgn, Path())])
 
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Runs the program and collects the games that it reports."""
+        """Plays `plan` with the program, but without engines that cannot play. Collects the games that it reports."""
         program, description, problems = self.required_program(), plan.description, collector.result.problems
         unfit = unfit_engines(description.engines, None)
         for problem in unfit.values():
@@ -113,12 +113,12 @@ class ExternalRunner(Runner):
         if not unwanted and (status != 0 or len(result.games) < plan.game_count):
             problems.append(
                 f"{self.program} ended with exit status {status} after {len(result.games)} of {plan.game_count} games; "
-                f"its last lines: {' | '.join(last_lines) or 'it printed nothing'}"
+                + (f"its last lines: {' | '.join(last_lines)}" if last_lines else "it printed nothing")
             )
 
 
 def _engine_words(engine: EngineSpec, margin: float, is_fastchess: bool) -> Iterator[str]:
-    """Yields the words that describe an engine to the program; `margin` is in seconds."""
+    """Yields the program's arguments for an engine, which may exceed its time by `margin` seconds."""
     limit, arguments = engine.limit, engine.command[1:]
     yield from (f"name={engine.name}", f"cmd={engine.resolved_program()}")
     if not is_fastchess:
@@ -153,7 +153,7 @@ def _quoted(argument: str) -> str:
 
 
 def _rule_arguments(rules: Adjudication) -> Iterator[str]:
-    """Yields the adjudication options."""
+    """Yields the program's arguments for adjudication."""
     if rules.resign is not None:
         yield from ("-resign", f"movecount={rules.resign.moves}", f"score={rules.resign.score}")
         yield f"twosided={'true' if rules.resign.both_sides else 'false'}"
@@ -188,7 +188,10 @@ def finished_game(line: str) -> GameResult | None:
 
 
 def _follow(command: list[str], collector: Collector, last_lines: deque[str]) -> int:
-    """Runs `command`, passes its games to `collector` and other lines to `last_lines`, and returns its exit status."""
+    """Runs `command` until it ends, `collector.add` returns False, or Ctrl-C is pressed; returns its exit status.
+
+    Passes the games that it reports to `collector`, and its other lines to `last_lines`.
+    """
     # The program runs in a new session, so Ctrl-C reaches only this process, which then stops the program by SIGINT.
     process = subprocess.Popen(
         command,
@@ -220,12 +223,12 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
                 process.communicate(timeout=STOP_SECONDS)
         process.stdout.close()
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # the program, or engines that are still running
+            os.killpg(process.pid, signal.SIGKILL)  # ends the program and engines that are still running
     return process.wait()
 
 
 def _replace_games(games: Output, new: Path, problems: list[str]) -> None:
-    """Replaces the games of an earlier match with those in the file `new`, if it has any, and removes that file."""
+    """Replaces the earlier games with the file `new` if that contains a complete game, and removes the file `new`."""
     try:
         if any(raw.is_complete for raw in split_games(new)):
             games.replace(read_bytes(new, MOST_BYTES))

@@ -2,7 +2,7 @@
 
 A move changes two to four features, so a ply's accumulator is its parent's plus and minus a few rows. No update is
 undone: every ply has its own accumulator, and `computed` says whether it matches the ply's current position. Code that
-writes a new position into a frame clears that ply's bits.
+writes a new position into a frame must clear that ply's bits.
 
 `stack` is an array of records with at least `position` (a POSITION) and `move`, the move that led to the next frame
 (NO_MOVE for a null move); `accumulators` is an `accumulator_stack` with as many plies.
@@ -24,7 +24,7 @@ from eval.network.layout import BLOCK
 
 @inlined
 def accumulator_start(network, ply, perspective):
-    """Returns the index of an accumulator's first element in `accumulators.values`, as int64."""
+    """Returns the index in `accumulators.values` of the first element of an accumulator, as int64."""
     return (2 * ply + perspective) * network.hidden
 
 
@@ -63,7 +63,7 @@ def refresh(network, accumulators, stack, ply, perspective):
 
 @inlined
 def _advance_castling(network, accumulators, source, target, perspective, turned, us, king, rook):
-    """Writes the accumulator after castling. Mutates `accumulators`."""
+    """Computes the accumulator at index `target` after castling from that at `source`. Mutates `accumulators`."""
     hidden = network.hidden
     king_to, rook_to = castling_targets(king, rook)
     plus = hidden * feature(perspective, turned, us, KING, king_to)
@@ -86,10 +86,7 @@ def _advance_castling(network, accumulators, source, target, perspective, turned
 
 @subkernel
 def advance(network, accumulators, stack, ply, perspective):
-    """Computes the accumulator of `ply` + 1 from that of `ply` and the move; both have the same orientation.
-
-    Mutates `accumulators`.
-    """
+    """Computes the accumulator of `ply` + 1 from that of `ply`, with the same orientation. Mutates `accumulators`."""
     position = stack[ply].position
     child = stack[ply + 1].position
     move = stack[ply].move
@@ -141,7 +138,7 @@ def advance(network, accumulators, stack, ply, perspective):
 def update(network, accumulators, stack, ply, perspective):
     """Computes the accumulator of `ply` and those of the earlier plies that it depends on. Mutates `accumulators`.
 
-    Goes back to the last ply with a computed accumulator, but not past a king's change of wings, which changes every
+    Goes back to the last ply with a computed accumulator, but not past a change of orientation, which changes every
     feature. If the ply that it reaches has none, it refreshes that ply: siblings of this line reuse the accumulator.
     """
     turned = orientation(stack[ply].position, perspective)

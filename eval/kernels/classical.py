@@ -25,7 +25,7 @@ from eval.weights import TEMPO
 #: The phase of the start position: a minor piece counts 1, a rook 2, a queen 4.
 FULL_PHASE: Final = 24
 
-# Indices of the summary that `evaluation_terms` writes. PRICES is the first of four: the cost of each colour's attack
+# Indices into the summary that `evaluation_terms` writes. PRICES is the first of four: the cost of each colour's attack
 # to the other side, [color][middlegame, endgame].
 MIDDLEGAME, ENDGAME, PHASE, SCALE, PRICES = range(5)
 SUMMARY: Final = PRICES + 4
@@ -33,7 +33,7 @@ SUMMARY: Final = PRICES + 4
 
 @inlined
 def game_phase(position):
-    """Returns the game phase, from FULL_PHASE (all pieces on the board) to 0 (only kings and pawns), as int64."""
+    """Returns the game phase as int64, from FULL_PHASE (as in the start position) to 0 (only kings and pawns)."""
     pieces = position.pieces
     minors = popcount(pieces[KNIGHT] | pieces[BISHOP])
     return min(minors + 2 * popcount(pieces[ROOK]) + 4 * popcount(pieces[QUEEN]), FULL_PHASE)
@@ -53,7 +53,7 @@ def _standing(position, workspace, entry, color, trace):
 
 @inlined
 def _interplay(position, workspace, entry, color, trace):
-    """Returns the packed value of the terms that need both sides' attack maps."""
+    """Returns the packed value of `color`'s terms that need both sides' attack maps."""
     return (
         threats(position, workspace, color, trace)
         + passed_pawns(position, workspace, entry, color, trace)
@@ -87,7 +87,7 @@ def packed_sum(position, workspace, trace):
 
 @inlined
 def tapered(middlegame, endgame, phase, scale):
-    """Blends the two values by `phase`, with the endgame's scaled by `scale` / FULL_SCALE; returns int64 centipawns.
+    """Returns `middlegame` and `endgame` * `scale` / FULL_SCALE, blended by `phase`, in int64 centipawns.
 
     A scale of 0 means a draw, and the result is 0 in any phase.
     """

@@ -25,8 +25,8 @@ USE_DRAW: Final = 2
 def choose_evaluation(position, value):
     """Returns USE_NETWORK, USE_CLASSICAL or USE_DRAW, as int64.
 
-    `value` is the network's, from the side to move's view. Every evaluation with a network calls this function. It
-    costs three bitboard tests if neither king is bare and the side that is ahead has a rook or a queen.
+    `value` is the network's value from the side to move's view. Every evaluation with a network calls this function,
+    which costs three bitboard tests if neither king is bare and the side that is ahead has a rook or a queen.
     """
     if without_lsb(position.colors[WHITE]) == U0 or without_lsb(position.colors[BLACK]) == U0:
         return USE_CLASSICAL

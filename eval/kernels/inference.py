@@ -23,9 +23,9 @@ LINE_FRAME: Final = np.dtype([("position", POSITION), ("move", np.int64)], align
 
 @subkernel
 def evaluate_with_network(network, accumulators, stack, ply):
-    """Returns the static evaluation in int64 centipawns from the side to move's view, at most EVALUATION_LIMIT in size.
+    """Returns the static evaluation in int64 centipawns from the side to move's view, within +-EVALUATION_LIMIT.
 
-    `network` is a NETWORK record with a network in it. `eval.kernels.accumulator` describes `accumulators` (mutated)
+    `network` is a NETWORK record that contains a network. `eval.kernels.accumulator` describes `accumulators` (mutated)
     and `stack`.
     """
     update(network, accumulators, stack, ply, 0)

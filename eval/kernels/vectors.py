@@ -26,7 +26,7 @@ if not AHEAD_OF_TIME:
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    """Returns a pointer to the block that begins at `index` in an array of int16."""
+    """Returns a pointer to the BLOCK values that begin at `index` in an array of int16."""
     return builder.bitcast(element_pointer(context, builder, array_type, array, index, BLOCK), _BLOCK.as_pointer())
 
 
@@ -44,8 +44,8 @@ def _splat(vector_type: Any, value: int) -> Any:
 
 
 def _write_sum(additions: int) -> Callable[..., Any]:
-    """Returns a generator of code that writes to `target` a block of `source`, plus the first `additions` blocks of
-    `rows`, minus the other blocks.
+    """Returns a code generator for an update: `target` gets a block of `source`, plus the blocks of `rows` at the first
+    `additions` indices, minus the blocks of `rows` at the other indices.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -136,7 +136,7 @@ def _dot_twin(values: Any, start: int, weights: Any, first: int, count: int) -> 
 
 
 def _part(builder: Any, vector: Any, lanes: list[int]) -> Any:
-    """Returns a vector of the lanes of `vector` that `lanes` lists."""
+    """Returns a vector of those lanes of `vector` whose indices are in `lanes`."""
     mask = ir.Constant(ir.VectorType(_I32, len(lanes)), lanes)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
 
@@ -170,14 +170,14 @@ def _pairs_anywhere(builder: Any, a: Any, b: Any) -> Any:
 
 
 def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
-    """Returns the output layer's dot product: `multiply_pairs` multiplies int16 lanes and adds neighbours."""
+    """Returns the output layer's dot product. The code of `multiply_pairs` multiplies int16 lanes and adds pairs."""
 
     @machine_op(_dot_twin)
     def screlu_dot(typingctx: Any, values: Any, start: Any, weights: Any, first: Any, count: Any) -> Any:
         """Returns the exact sum of clip(values[start + i], 0, QA)^2 * weights[first + i] for i below `count`, as int64.
 
-        `values` and `weights` are int16 arrays, `count` is a multiple of BLOCK up to MAX_HIDDEN, and weights are at
-        most OUTPUT_LIMIT in size. Then nothing overflows: clip * weight is at most 255 * 127 = 32,385, which fits an
+        `values` and `weights` are int16 arrays, `count` is a multiple of BLOCK up to MAX_HIDDEN, and weights are
+        within +-OUTPUT_LIMIT. Then nothing overflows: clip * weight is at most 255 * 127 = 32,385, which fits an
         int16. Multiplied by clip again and added in pairs, it is at most 16,516,350. Each of the 16 int32 sums adds
         at most 512 / 32 = 16 of these: 264,261,600. Only the sum of these sums needs 64 bits.
         """

@@ -39,7 +39,7 @@ WORKSPACE: Final = np.dtype(
         ("twice", np.uint64, (2,)),
         # [color] squares that count for mobility; see `eval.terms.pieces.useful_squares`.
         ("useful", np.uint64, (2,)),
-        # [color] `ring`: the squares next to its king; `zone`: those, the king's square, and the squares a rank ahead.
+        # [color] `ring`: the squares next to its king; `zone`: its square, the ring, and the ring one rank ahead.
         ("ring", np.uint64, (2,)),
         ("zone", np.uint64, (2,)),
         # [color] the number of pieces that attack the enemy king's zone, and their danger so far as a packed pair.

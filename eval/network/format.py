@@ -63,7 +63,7 @@ class Network:
     """A quantised network and its provenance. Raises NetworkError if the kernels cannot compute it exactly.
 
     `features` is int16[FEATURES, hidden], `bias` int16[hidden], `output` int16[buckets, 2, hidden], `output_bias`
-    int32[buckets]; `scale` is in centipawns.
+    int32[buckets]; `scale` is the number of centipawns for an output of 1.
     """
 
     features: npt.NDArray[np.int16]
@@ -109,7 +109,7 @@ class Network:
         return f"({FEATURES} -> {self.hidden})x2 -> 1, {layers}"
 
     def digest(self) -> str:
-        """Returns the SHA-256 of architecture and numbers, without provenance, in hexadecimal: the id in records."""
+        """Returns the network's id: the SHA-256, in hexadecimal, of its architecture and numbers without provenance."""
         digest = hashlib.sha256(json.dumps(self.architecture(), sort_keys=True).encode())
         for name, (dtype, _) in _arrays(self.hidden, self.buckets).items():
             digest.update(np.ascontiguousarray(getattr(self, name), dtype).tobytes())
@@ -129,7 +129,7 @@ class Network:
 
 
 def _arrays(hidden: int, buckets: int) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-    """Returns name, type and shape of the arrays, in the order of the file."""
+    """Returns the dtype and shape of each array by its name, in the order of the file."""
     short, integer = np.dtype("<i2"), np.dtype("<i4")
     return {
         "features": (short, (FEATURES, hidden)),
@@ -158,7 +158,7 @@ def _check_ranges(network: Network) -> None:
     largest = int(np.abs(network.output.astype(np.int32)).max())
     if largest > OUTPUT_LIMIT:
         raise NetworkError(f"the largest absolute output weight is {largest}, expected at most {OUTPUT_LIMIT}")
-    # No accumulator exceeds the bias plus the largest weights of the 32 squares whose largest weights are highest.
+    # No accumulator exceeds the bias plus the 32 highest of the 64 squares' largest weights.
     by_square = network.features.astype(np.int64).reshape(12, 64, network.hidden)
     for pick, sign in ((by_square.max(axis=0), 1), (by_square.min(axis=0), -1)):
         best = np.sort(np.maximum(sign * pick, 0), axis=0)[-MOST_PIECES:]
@@ -216,12 +216,12 @@ def decode_network(data: bytes) -> Network:
 
 
 def network_output(path: Path | Output) -> Output:
-    """Returns the file to write a network to. Raises OSError if a file of another kind exists there."""
+    """Returns the output for a network file. Raises OSError if it cannot be written or is of another kind."""
     return Output.at(path, is_network, "network file")
 
 
 def write_network(path: Path | Output, network: Network) -> None:
-    """Writes or atomically replaces a network file. Raises OSError, also if a file of another kind exists there."""
+    """Writes or atomically replaces a network file. Raises OSError, also if another kind of file exists there."""
     network_output(path).replace(encode_network(network))
 
 
@@ -231,12 +231,12 @@ def is_network(head: bytes) -> bool:
 
 
 def network_digest(data: bytes) -> str:
-    """Returns the `Network.digest` of a file's bytes, or "" for empty bytes. Raises NetworkError."""
+    """Returns `Network.digest` for the bytes of a file, "" for no bytes. Raises NetworkError if they are invalid."""
     return decode_network(data).digest() if data else ""
 
 
 def read_network(path: Path) -> Network:
-    """Reads a network file. Raises NetworkError, with the file's name, if it is unreadable or invalid."""
+    """Returns the network in a file. Raises NetworkError, with the file's name, if it is unreadable or invalid."""
     return read_network_file(path)[1]
 
 

@@ -27,7 +27,7 @@ MOST_PIECES: Final = 32
 QA: Final = 255
 QB: Final = 64
 
-#: The largest size of an output weight. The dot product relies on it: multiplied by QA, it still fits an int16.
+#: The largest absolute value of an output weight. The dot product relies on it: QA times a weight must fit an int16.
 OUTPUT_LIMIT: Final = 127
 
 #: An accumulator's length is a multiple of BLOCK and at most MAX_HIDDEN.
@@ -73,5 +73,5 @@ def accumulator_stack(plies: int) -> np.dtype[Any]:
 
 
 def new_network() -> Any:
-    """Returns a NETWORK record without a network."""
+    """Returns a NETWORK record of zeros, which contains no network."""
     return allocate(NETWORK, 1)[0]

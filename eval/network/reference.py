@@ -11,7 +11,7 @@ from eval.network.layout import QA, QB
 
 
 def active_features(board: chess.Board, perspective: chess.Color) -> list[int]:
-    """Returns the indices of the features that a side sees, in any order."""
+    """Returns the indices of the features of a board that `perspective` sees, in any order."""
     king = board.king(perspective)
     assert king is not None
     found = []
@@ -25,12 +25,12 @@ def active_features(board: chess.Board, perspective: chess.Color) -> list[int]:
 
 
 def bucket_of(board: chess.Board, buckets: int) -> int:
-    """Returns the index of the output layer for a position; `buckets` is the number of layers."""
+    """Returns the index of the output layer for a board; `buckets` is the number of layers."""
     return (len(board.piece_map()) - 2) // 4 if buckets > 1 else 0
 
 
 def integer_score(network: Network, board: chess.Board) -> int:
-    """Returns the evaluation in centipawns, which the kernels must match exactly."""
+    """Returns the evaluation in centipawns from the side to move's view. The kernels must match it exactly."""
     bucket = bucket_of(board, network.buckets)
     total = 0
     for side, perspective in enumerate((board.turn, not board.turn)):

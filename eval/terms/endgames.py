@@ -20,9 +20,9 @@ FULL_SCALE = 64
 # The scales were measured on 900,000 positions of the engine's own games (300 nodes a move). Each is the factor with
 # which the unscaled evaluation predicts the results best, divided by the same factor for five pawns.
 
-#: With pawns: base + slope * pawns of the side that is ahead, minus _ONE_WING if all pawns are on one wing.
+#: With pawns: base + slope * number of pawns of the side that is ahead, minus _ONE_WING if all pawns are on one wing.
 _PAWN_BASE, _PAWN_SLOPE, _ONE_WING = 38, 9, 5
-#: With opposite bishops: base + slope * lead in pawns; if there are other pieces, at most _OPPOSITE_WITH_PIECES.
+#: With bishops of opposite colours: base + slope * lead in pawns; with other pieces, at most _OPPOSITE_WITH_PIECES.
 _OPPOSITE_BASE, _OPPOSITE_SLOPE, _OPPOSITE_WITH_PIECES = 8, 7, 54
 #: Without pawns, but with a rook's worth of pieces: less than a minor piece ahead; a minor piece ahead.
 _BARELY_AHEAD, _MINOR_AHEAD = 5, 14
@@ -45,8 +45,8 @@ def _strength(position, color):
 
 @inlined
 def _holds_corner(position, strong):
-    """Returns whether `strong` has only rook's pawns on one file, no pieces except bishops of the wrong colour, and the
-    other king is in the promotion corner or next to it.
+    """Returns whether `strong` has only rook's pawns on one file and bishops of the wrong colour, and the enemy king is
+    in the promotion corner or next to it. `strong` must have a pawn.
     """
     pieces = position.pieces
     own = position.colors[strong]
@@ -76,7 +76,7 @@ def _has_opposite_bishops(position):
 
 @inlined
 def _has_knights_alone(position, color):
-    """Returns whether `color` has no pieces except at most two knights."""
+    """Returns whether `color` has no pieces except at most two knights; pawns do not count."""
     own = position.colors[color]
     return _strength(position, color) == _MINOR * popcount(position.pieces[KNIGHT] & own) <= 2 * _MINOR
 

@@ -41,7 +41,7 @@ MOST_DANGER = 1000
 
 @inlined
 def _checks(squares, safe, color, piece, trace):
-    """Returns the packed danger of checks by `color`'s `piece` from `squares`; those from `safe` count as safe."""
+    """Returns the packed danger of checks by `color`'s `piece` from `squares`. Those from `safe` are safe checks."""
     count = popcount(squares & safe)
     danger = np.int64(0)
     if count != 0:
@@ -53,7 +53,7 @@ def _checks(squares, safe, color, piece, trace):
 def _all_checks(position, workspace, color, weak, trace):
     """Returns the packed danger of all checks, except by pawns, that `color` can give with its next move.
 
-    `weak` (uint64) is the set of squares that only the king or a queen defends.
+    `weak` (uint64) is the set of squares that `color` attacks and the enemy defends at most once, by king or queen.
     """
     them = color ^ 1
     pieces = position.pieces
@@ -74,7 +74,7 @@ def _all_checks(position, workspace, color, weak, trace):
 
 @inlined
 def _open_files(position, color, king, trace):
-    """Returns the packed danger to the enemy king, on square `king`, from files around it without pawns of its side."""
+    """Returns the packed danger to the enemy king on `king` from the files near it without pawns of its colour."""
     pawns = position.pieces[PAWN]
     theirs = pawns & position.colors[color ^ 1]
     center = min(max(king & 7, 1), 6)
@@ -91,7 +91,7 @@ def danger_of(position, workspace, color, trace):
     them = color ^ 1
     attacks = workspace.attacks
     queens = position.pieces[QUEEN] & position.colors[color]
-    # Fewer than two attackers do not count as an attack, which saves time.
+    # Fewer than two attackers, of which a queen anywhere counts as one more, are not an attack. This saves time.
     if workspace.attackers[color] + (1 if queens != U0 else 0) < 2:
         return np.int64(0)
     king = king_square(position, them)

@@ -21,18 +21,18 @@ _RANK: Final = _SQUARES >> 3
 
 
 def _bitboards(is_member: npt.NDArray[np.bool_]) -> Bitboards:
-    """Returns the bitboard of each row of bool[...][64], as uint64[...]."""
+    """Returns the bitboard of each row of `is_member`, bool[...][64], as uint64[...]."""
     sets: Bitboards = (is_member.astype(np.uint64) << _SQUARES.astype(np.uint64)).sum(axis=-1, dtype=np.uint64)
     return sets
 
 
 _FILES = np.arange(8)[:, None]
-#: [file]
+#: [file]: the squares of the file; those of its neighbour files.
 FILES: Final = _bitboards(_FILE == _FILES)
 NEIGHBOUR_FILES: Final = _bitboards(np.abs(_FILE - _FILES) == 1)
-#: [file of the king]: four files near it: a to d for files a to c, c to f for d and e, e to h for f to h.
+#: [file of the king]: the squares of four files near it, a to d for a to c, c to f for d and e, e to h for f to h.
 FLANKS: Final = _bitboards(np.abs(2 * _FILE - np.array([3, 3, 3, 7, 7, 11, 11, 11])[:, None]) <= 3)
-#: [rank]
+#: [rank]: the squares of the rank.
 RANKS: Final = _bitboards(_RANK == _FILES)
 
 # [color][square][other square]: True if the other square is on a rank ahead of the square.

@@ -22,7 +22,7 @@ from eval.weights import (
     UNSTOPPABLE,
 )
 
-#: The lowest relative rank (0 to 7) with these terms, except UNSTOPPABLE; on lower ranks, only the pawn table counts.
+#: These terms, except UNSTOPPABLE, apply from this relative rank (0 to 7) on. Below it, only the pawn table counts.
 FIRST_RANK = 3
 
 
@@ -55,7 +55,7 @@ def _way_ahead(position, workspace, square, color, rank, trace):
 
 @inlined
 def _outruns_king(position, square, color, rank):
-    """Returns whether the enemy has only king and pawns, its king cannot catch the pawn, and the path is empty."""
+    """Returns whether the pawn's path is empty and the enemy has only pawns and a king that cannot catch the pawn."""
     them = color ^ 1
     if has_non_pawn_material(position, them) or FRONT[color, square] & position.pieces[OCCUPIED] != U0:
         return False
@@ -67,7 +67,7 @@ def _outruns_king(position, square, color, rank):
 
 @subkernel
 def passed_pawns(position, workspace, entry, color, trace):
-    """Returns the packed value of `color`'s passed pawns without the part that the pawn table gives for their rank."""
+    """Returns the packed value of `color`'s passed pawns, except their value by rank, which the pawn table contains."""
     remaining = entry.passed & position.colors[color] & position.pieces[PAWN]
     own_king = king_square(position, color)
     enemy_king = king_square(position, color ^ 1)

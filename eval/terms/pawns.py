@@ -80,7 +80,7 @@ def _pawn_value(own, enemy, square, color, trace):
 
 @inlined
 def is_passed(own, enemy, square, color):
-    """Returns whether no enemy pawn can block or capture the pawn on its way, and no own pawn is ahead of it."""
+    """Returns whether no enemy pawn can block or capture a pawn on `square` on its way, and no own pawn is ahead."""
     return enemy & FRONT_SPAN[color, square] == U0 and own & FRONT[color, square] == U0
 
 
@@ -106,7 +106,7 @@ def _structure(position, entry, color, trace):
 
 @inlined
 def _nearest_rank(pawns, color, file, rank):
-    """Returns the lowest rank at or beyond `rank`, from `color`'s side, of a pawn on `file`; 0 if there is none."""
+    """Returns the lowest rank at or beyond `rank`, from `color`'s side, of `pawns` on `file`; 0 if there are none."""
     for step in range(rank, 7):
         if pawns & bit(relative_square(8 * step + file, color)) != U0:
             return step
@@ -154,7 +154,7 @@ def _shelter(position, color, trace):
 
 @subkernel
 def _fill(position, entry, trace):
-    """Evaluates the position's pawn structure into `entry`. Mutates `entry`."""
+    """Writes the position's pawn structure and its value to `entry`. Mutates `entry`."""
     entry.key = position.pawn_key
     entry.passed = U0
     entry.kings = 0
@@ -169,9 +169,9 @@ def prefetch_pawns(position, workspace):
 
 @inlined
 def pawn_entry(position, workspace, trace):
-    """Returns the entry for the position's pawns and kings; computes what the pawn table does not have.
+    """Returns the pawn table's entry for the position's pawns and kings; computes the parts that are missing.
 
-    Mutates `workspace` and, unless it is None, `trace`. With a trace, it computes everything anew.
+    Mutates `workspace` and, unless it is None, `trace`. With a trace, it computes every part anew.
     """
     entry = workspace.pawns[position.pawn_key & _ENTRY_MASK]
     if trace is not None or entry.key != position.pawn_key:

@@ -56,7 +56,7 @@ from eval.weights import (
 
 @inlined
 def prepare(position, workspace, color):
-    """Initialises the attack maps with the attacks of pawns and king. Mutates `workspace`."""
+    """Sets `color`'s attack maps to the attacks of its pawns and king, and its ring and zone. Mutates `workspace`."""
     pieces = position.pieces
     own = position.colors[color]
     king = king_square(position, color)
@@ -82,7 +82,7 @@ def useful_squares(position, workspace, color):
 
 @inlined
 def _enters_zone(workspace, color, piece, attacks, trace):
-    """Counts the piece as an attacker if it attacks the enemy king's zone. Mutates `workspace`."""
+    """Counts a piece as an attacker and adds its danger if it attacks the enemy king's zone. Mutates `workspace`."""
     if attacks & workspace.zone[color ^ 1] != U0:
         workspace.attackers[color] += 1
         workspace.danger[color] += weigh(trace, color, ATTACKER + piece - KNIGHT, 1) + weigh(
@@ -229,7 +229,7 @@ def others(position, color, trace):
 
 @inlined
 def clear_counts(workspace, color):
-    """Clears the piece attacks, attacker count and danger of the last position. Mutates `workspace`."""
+    """Clears the piece attacks, attacker count and danger of `color` in the last position. Mutates `workspace`."""
     workspace.attackers[color] = 0
     workspace.danger[color] = np.int64(0)
     for piece in range(KNIGHT, KING):

@@ -1,4 +1,4 @@
-"""Terms for threats: pieces that can be captured now or after a quiet move, and squares denied to the enemy."""
+"""Terms for threats: attacks on pieces and pawns, now or after a quiet move, and contested squares."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from eval.weights import (
 
 @inlined
 def _by_pawns(position, workspace, color, trace):
-    """Returns the packed value of the pieces that `color`'s pawns attack, or would attack after a safe step."""
+    """Returns the packed value of the pieces (not pawns) that `color`'s pawns attack, or would after a safe step."""
     pieces = position.pieces
     enemy = position.colors[color ^ 1]
     attacked = workspace.attacks[color, PAWN] & enemy
@@ -45,7 +45,9 @@ def _by_pawns(position, workspace, color, trace):
 
 @inlined
 def _on_queen(position, workspace, color, trace):
-    """Returns the packed value of safe squares from which `color`'s next move could attack the enemy's only queen."""
+    """Returns the packed value of the safe squares from which a knight, bishop or rook of `color` could attack the
+    enemy's queen after one move. It is 0 unless the enemy has exactly one queen.
+    """
     pieces = position.pieces
     queens = pieces[QUEEN] & position.colors[color ^ 1]
     if queens == U0 or without_lsb(queens) != U0:
@@ -69,8 +71,8 @@ def threats(position, workspace, color, trace):
     pieces = position.pieces
     attacks = workspace.attacks
     enemy = position.colors[them]
-    # `strong` squares are defended by a pawn, or defended twice and not attacked twice. A capture there gains nothing
-    # unless the victim is worth more than the capturer.
+    # The enemy defends `strong` squares with a pawn, or twice while `color` attacks them at most once. A capture there
+    # gains nothing unless the victim is worth more than the capturer.
     strong = attacks[them, PAWN] | (workspace.twice[them] & ~workspace.twice[color])
     weak = enemy & ~strong & attacks[color, OCCUPIED]
     by_minors = (attacks[color, KNIGHT] | attacks[color, BISHOP]) & enemy & (weak | ~pieces[PAWN])

@@ -275,7 +275,7 @@ def test_earlier_games_are_dropped_only_for_a_new_one(
     assert result.exit_status == 1
     with room_for(100):
         result = play(description)
-    assert result.problems == [f"{pgn}: cannot save a game: File too large (2 games are not in the file)"]
+    assert result.problems == [f"{pgn}: cannot save a game: File too large (2 games not saved)"]
     assert len(result.games) == 2
     assert pgn.read_bytes() == data
 

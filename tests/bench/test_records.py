@@ -91,7 +91,7 @@ def test_a_record_survives_the_file_and_enters_the_table(tmp_path: Path) -> None
         ("{", r"x\.json:1"),
         ('{"id": "x", "colour": "red"}', "a record must be a JSON object"),
         ('{"id": "x"}', "a record must be a JSON object"),
-        (json.dumps({name: getattr(RECORD, name) for name in Record.__slots__}), "the record's id is null-move"),
+        (json.dumps({name: getattr(RECORD, name) for name in Record.__slots__}), "the record has the id null-move"),
     ],
 )
 def test_broken_records_are_named(tmp_path: Path, text: str, message: str) -> None:

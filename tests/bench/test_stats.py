@@ -111,7 +111,7 @@ def test_pairs_are_counted_whichever_game_ends_first() -> None:
     assert (tally.wins, tally.draws, tally.losses) == (1, 1, 2)
     assert (tally.pentanomial, tally.unpaired) == ((0, 1, 1, 0, 0), 1)
     assert Tally.of(games, "B").pentanomial == (0, 0, 1, 1, 0)
-    assert "1 more without a partner" in summary(tally)[0]
+    assert "; 1 game of incomplete pairs not counted" in summary(tally)[0]
 
 
 @pytest.mark.parametrize(
