@@ -83,7 +83,7 @@ def double_push_rank(color):
 
 @inlined
 def evasion_mask(position, king):
-    """Returns the squares onto which a piece other than the king may move to end a check; all 64 if not in check."""
+    """Returns the squares, as uint64, where a piece other than the king ends a single check; all if not in check."""
     checkers = position.checkers
     if checkers == U0:
         return ALL
@@ -278,7 +278,7 @@ def _add_pawn_moves(moves, count, targets, step, kind):
 
 @inlined
 def _add_pieces(position, moves, count, king, noisy, quiet):
-    """Appends captures onto `noisy` and moves onto `quiet` squares, except of king and pawns; returns the new count."""
+    """Appends captures onto `noisy` and moves onto `quiet` by all but king and pawns; returns the new count."""
     occupied = position.pieces[OCCUPIED]
     pinned = position.pinned
     movers = position.colors[position.turn] & ~position.pieces[PAWN] & ~bit(king)

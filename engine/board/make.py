@@ -219,7 +219,7 @@ def make_null_move(position, child):
 
 @subkernel
 def compute_keys(position):
-    """Computes the key and the partial keys from scratch: the oracle for `make_move`. Mutates `position`."""
+    """Computes all keys from scratch, as an oracle for the keys that `make_move` updates. Mutates `position`."""
     position.key = TURN_KEY if position.turn == WHITE else U0
     position.pawn_key = U0
     position.piece_keys[0] = U0

@@ -37,7 +37,7 @@ class Analysis:
     """
 
     def __init__(self, stop: Callable[[Analysis], None], selector: Selector = INFO_ALL, owner: object = None) -> None:
-        """Collects the entries that `selector` includes. Calls `stop` to end the search; keeps `owner` until then."""
+        """Collects the entries that `selector` includes; `stop` ends the search, until which `owner` is kept alive."""
         self._stop = stop
         self._selector = selector
         self._owner = owner
@@ -110,7 +110,7 @@ class Analysis:
         return self._best
 
     def get(self) -> InfoDict:
-        """Waits for the next report and returns it. After the last, raises AnalysisComplete or the search error."""
+        """Waits for the next report and returns it. After the last, raises AnalysisComplete or the search's error."""
         with self._changed:
             while not self._unread and not self._is_over:
                 self._changed.wait(PATIENCE)
@@ -120,7 +120,7 @@ class Analysis:
         raise AnalysisComplete
 
     def next(self) -> InfoDict | None:
-        """Returns the next report as `get` does, but None instead of AnalysisComplete."""
+        """Returns the next report as `get` does, but None after the last report."""
         try:
             return self.get()
         except AnalysisComplete:

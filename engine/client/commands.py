@@ -35,7 +35,7 @@ _MOST: Final = 1 << 53
 
 
 def position_command(board: chess.Board) -> PositionCommand:
-    """Returns the `position` command for a board. Raises TypeError for a non-board, and ValueError for a variant."""
+    """Returns the `position` command for a board and its moves. Raises TypeError, or ValueError for a chess variant."""
     if not isinstance(board, chess.Board):
         raise TypeError(f"expected a chess.Board, got {board!r}")
     if board.uci_variant != "chess":
@@ -87,7 +87,7 @@ def _number(limit: Limit, name: str, least: float) -> Any:
 
 
 def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None) -> tuple[str, ...] | None:
-    """Returns the root moves in UCI notation; None means all. Raises TypeError or ValueError if one is invalid."""
+    """Returns the root moves in UCI notation; None means all. Raises TypeError or ValueError for an invalid list."""
     if root_moves is None:
         return None
     from engine.uci.positions import parse_move  # imports the kernels: the evaluation must be chosen first

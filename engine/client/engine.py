@@ -154,13 +154,13 @@ class Engine:
         ponder: bool = False,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> PlayResult:
-        """Returns a result whose `move` is None if there is no legal move. The board's moves are the game so far.
+        """Returns a result; its `move` is None if there is no legal move. The moves of `board` are the game so far.
 
         A `game` unequal to that of the last search begins a new game. With `ponder`, the engine then searches the
         position after the expected reply, with the time that this limit leaves on the clock.
 
         Raises TypeError or ValueError for an invalid board or limit, a limit that sets no bound, and invalid root
-        moves.
+        moves, and EngineTerminatedError if the engine is closed.
         """
         began = time.perf_counter()
         with self._command():
@@ -232,7 +232,7 @@ class Engine:
         info: Selector = INFO_ALL,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> Analysis:
-        """Begins a search and returns it. Without `limit`, it runs until it is stopped or another command comes.
+        """Begins a search and returns its Analysis. Without `limit`, it runs until stopped or until another command comes.
 
         Raises what `play` raises, but accepts a limit that sets no bound.
         """
@@ -354,7 +354,7 @@ class Engine:
 
 
 def _load(values: OptionValues, problem: Callable[[str], None]) -> Equipment:
-    """Loads or compiles the kernels and applies `values`; reports failures to `problem`, and logs long waits."""
+    """Loads or compiles the kernels and applies `values`. Calls `problem` with each failure; logs why it takes long."""
     threading.Thread(target=_explain, args=(done := threading.Event(),), daemon=True).start()
     try:
         # A library should not write to the stderr of the program that uses it.
@@ -379,7 +379,7 @@ def _explain(done: threading.Event) -> None:
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
-    """Returns UCI text (None for a button) by declared name. Raises EngineError if an option cannot be set."""
+    """Returns the UCI text of each option by declared name. Raises EngineError if an option cannot be set."""
     if not isinstance(options, Mapping):
         raise TypeError(f"expected a dictionary of options such as {{'Hash': 64}}, got {options!r}")
     values = OptionValues()
@@ -416,7 +416,7 @@ def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) 
 
 
 def _clock_after(limit: Limit, turn: chess.Color, began: float) -> Limit:
-    """Returns the limit for the next move of `turn`, whose move from `began` ends now, if the reply takes no time."""
+    """Returns the limit for the next move of `turn`: this one took the time since `began`, the reply will take none."""
     used = time.perf_counter() - began
     white, black = limit.white_clock, limit.black_clock
     if white is not None:

@@ -49,7 +49,7 @@ def remarks() -> list[str]:
 
 
 def compiler_report() -> str:
-    """Returns the answer to the command `compiler`: what compiles and runs the engine, and the vectors it uses."""
+    """Returns the answer to the command `compiler`: what compiles and runs the engine, and its processor features."""
     vectors = {0: "none", 256: "AVX2", 512: "AVX-512"}[jit.VECTOR_BITS]
     return (
         f"{jit.compiler_report()}\n"
@@ -85,7 +85,7 @@ class SearchTask(Task):
     def __init__(
         self, equipment: Equipment, options: OptionValues, output: Output, limits: Limits, received: float, debug: bool
     ) -> None:
-        """Prepares a search whose clock started at `received`, by `time.perf_counter`; `debug` adds reports."""
+        """Prepares a search whose clock started at `received` (`time.perf_counter`); with `debug`, it reports more."""
         super().__init__(output)
         self._equipment = equipment
         self._options = options

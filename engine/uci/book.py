@@ -18,7 +18,7 @@ _SAMPLES: Final = 1000
 
 @dataclass(frozen=True)
 class BookMove:
-    """A move from the book, its weight, and the sum of the weights of all candidates."""
+    """A move from the book, its weight, and the sum of the weights of all candidate moves."""
 
     move: chess.Move
     weight: int
@@ -33,7 +33,7 @@ class Book:
     """An open Polyglot book. The caller must close it."""
 
     def __init__(self, file: Path) -> None:
-        """Opens a Polyglot book. Raises a ValueError that names the file if it cannot be read or is not a book."""
+        """Opens a Polyglot book. Raises a ValueError that names `file` if it is unreadable or not a Polyglot book."""
         try:
             # Checked first, because python-chess would wait for the writer of a pipe, or map a device into memory.
             open_regular(file).close()

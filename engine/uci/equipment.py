@@ -109,7 +109,7 @@ class Equipment:
             self._problem(f"not enough {reason} for Threads {threads}: using {self.searcher.threads}")
 
     def level(self, limits: Limits) -> Level | None:
-        """Returns the strength level; None is full strength, as for infinite and mate searches and UCI_AnalyseMode."""
+        """Returns the level of play; None means full strength, as always for `infinite`, `mate` and UCI_AnalyseMode."""
         options = self._options
         if limits.infinite or limits.mate is not None or options.flag("UCI_AnalyseMode"):
             return None

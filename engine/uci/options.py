@@ -74,7 +74,7 @@ def memory_mebibytes() -> int:
 
 
 def most_hash() -> int:
-    """Returns the largest `Hash` in MiB: 3/4 of the memory, at least DEFAULT_HASH. More might exhaust the memory."""
+    """Returns the largest `Hash` in MiB: 3/4 of the memory, but at least DEFAULT_HASH. More could exhaust memory."""
     return max(DEFAULT_HASH, memory_mebibytes() * 3 // 4)
 
 

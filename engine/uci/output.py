@@ -55,7 +55,7 @@ class Output:
         self._note(">>", text)
 
     def log_to(self, path: str) -> None:
-        """Logs further lines to the file `path`; `""` ends the log. After OSError or ValueError, nothing is changed."""
+        """Logs all lines to the file `path`; `""` ends the log. If it raises OSError or ValueError, nothing changes."""
         log = _open_log(path) if path else None
         with self._log_lock:
             self._end_log()

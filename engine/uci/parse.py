@@ -37,7 +37,7 @@ class GoCommand:
     search_moves: tuple[str, ...] | None
 
     def limits(self, white_to_move: bool) -> Limits:
-        """Returns the limits of a search for the side to move; raises numbers that are too small to their minimum."""
+        """Returns the limits of a search for the side to move; replaces numbers that are too small by the minimum."""
         number = self.numbers.get
         ours, theirs = ("w", "b") if white_to_move else ("b", "w")
         # If a GUI sends only one clock, it applies to both sides.

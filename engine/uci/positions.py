@@ -78,7 +78,7 @@ class PositionKeeper:
         return remark
 
     def flip(self) -> None:
-        """Swaps the sides: mirrors the board, swaps the colours and the side to move, and begins a new game."""
+        """Mirrors the board, swaps the colours and the side to move, and begins a new game from that position."""
         board = self.game.board.copy(stack=False).mirror()
         self.game, self._start, self._moves = Game(board), (board.fen(shredder=True), board.chess960), ()
 
@@ -96,7 +96,7 @@ class PositionKeeper:
 
     @staticmethod
     def _extend(game: Game, moves: tuple[str, ...], known: int) -> None:
-        """Plays `moves[known:]` on `game`. If one is illegal, takes all back and raises a ValueError that names it."""
+        """Plays `moves[known:]` on `game`. If one is illegal, takes back the others and raises a ValueError."""
         for number, text in enumerate(moves[known:], start=known):
             try:
                 move = parse_move(game.board, text)

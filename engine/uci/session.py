@@ -72,11 +72,11 @@ Beyond the protocol:
   eval                           shows the evaluation term by term
   bench [DEPTH]                  searches fixed positions
   compiler                       shows what compiled the engine and what runs it
-  debug on|off                   reports more about each search"""
+  debug on|off                   turns more reports about each search on or off"""
 
 
 class Line(NamedTuple):
-    """A line from stdin, and when it was read, by `time.perf_counter`; the clock of a `go` starts then."""
+    """A line from stdin, and the time of reading it, by `time.perf_counter`; the clock of a `go` starts then."""
 
     text: str
     received: float
@@ -193,7 +193,7 @@ class Session:
             return word not in IMMEDIATE
         if self._loader.done.is_set() or (word in IMMEDIATE and word != "isready"):
             return False
-        # Options set before all deferred commands are read when the engine is set up.
+        # An option that comes before every deferred command is stored now and applied when the engine is set up.
         return word != "setoption" or bool(self._deferred)
 
     def _take_deferred(self) -> None:
@@ -213,7 +213,7 @@ class Session:
             self._take_deferred()
 
     def _look_at_loader(self) -> None:
-        """Handles the deferred commands if the engine is loaded; else answers overdue `isready`s, reports progress."""
+        """Handles deferred commands if the engine is loaded; if not, answers an overdue `isready` and reports progress."""
         if self._task is not None or not self._deferred:
             return
         if self._loader.done.is_set():

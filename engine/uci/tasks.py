@@ -47,7 +47,7 @@ class Task:
 
 
 class TaskThread:
-    """A thread that runs tasks in turn and calls `on_done` with each task when it is done."""
+    """A thread that runs tasks in turn and calls `on_done(task)` when a task is done."""
 
     def __init__(self, output: Output, on_done: Callable[[Task], None]) -> None:
         self._output = output
