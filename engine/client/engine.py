@@ -232,7 +232,7 @@ class Engine:
         info: Selector = INFO_ALL,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> Analysis:
-        """Begins a search and returns its Analysis. Without `limit`, it runs until stopped or until another command comes.
+        """Begins a search and returns its Analysis. Without `limit`, it runs until a stop or another command comes.
 
         Raises what `play` raises, but accepts a limit that sets no bound.
         """

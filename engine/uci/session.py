@@ -213,7 +213,7 @@ class Session:
             self._take_deferred()
 
     def _look_at_loader(self) -> None:
-        """Handles deferred commands if the engine is loaded; if not, answers an overdue `isready` and reports progress."""
+        """Handles deferred commands if the engine is loaded; if not, answers an overdue `isready` and reports."""
         if self._task is not None or not self._deferred:
             return
         if self._loader.done.is_set():
