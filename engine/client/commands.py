@@ -35,7 +35,7 @@ _MOST: Final = 1 << 53
 
 
 def position_command(board: chess.Board) -> PositionCommand:
-    """Returns the `position` command for a board and its moves. Raises TypeError, or ValueError for a chess variant."""
+    """Returns a board's `position` command. Raises TypeError for a non-board, and ValueError for a chess variant."""
     if not isinstance(board, chess.Board):
         raise TypeError(f"expected a chess.Board, got {board!r}")
     if board.uci_variant != "chess":

@@ -379,7 +379,7 @@ def _explain(done: threading.Event) -> None:
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
-    """Returns the UCI text of each option by declared name. Raises EngineError if an option cannot be set."""
+    """Returns values as UCI text (None for a button) by declared name. Raises EngineError for an invalid option."""
     if not isinstance(options, Mapping):
         raise TypeError(f"expected a dictionary of options such as {{'Hash': 64}}, got {options!r}")
     values = OptionValues()
