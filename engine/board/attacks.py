@@ -40,15 +40,15 @@ def _rook_attacks_magic(square, occupied):
     return ROOK_TABLE[ROOK_OFFSETS[square] + (product >> ROOK_SHIFTS[square])]
 
 
-#: These return the squares that a slider on `square` (int64) attacks given `occupied` (uint64), as uint64, including
-#: the first occupied square of each line.
+#: Functions that return the squares that a slider on `square` (int64) attacks given `occupied` (uint64), as uint64.
+#: These include the first occupied square of each line.
 bishop_attacks = inlined(_bishop_attacks_pext if USE_PEXT else _bishop_attacks_magic)
 rook_attacks = inlined(_rook_attacks_pext if USE_PEXT else _rook_attacks_magic)
 
 
 @inlined
 def attacks_from(piece, square, occupied):
-    """Returns the squares that a piece other than a pawn attacks from `square` given `occupied`, as uint64."""
+    """Returns the squares that `piece`, a type other than PAWN, attacks from `square` given `occupied`, as uint64."""
     if piece == KNIGHT:
         return KNIGHT_ATTACKS[square]
     if piece == KING:
@@ -63,7 +63,7 @@ def attacks_from(piece, square, occupied):
 
 @subkernel
 def attackers_to(position, square, occupied):
-    """Returns the pieces of both colours that attack `square` given `occupied`, as uint64."""
+    """Returns the squares of all pieces, even outside `occupied`, that attack `square` given `occupied`, as uint64."""
     pieces = position.pieces
     queens = pieces[QUEEN]
     return (

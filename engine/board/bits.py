@@ -69,7 +69,7 @@ def without_lsb(typingctx: Any, bitboard: Any) -> Any:
 
 @machine_op(lambda a, b: np.uint64((int(a) * int(b)) >> 64))
 def multiply_high(typingctx: Any, a: Any, b: Any) -> Any:
-    """Returns the upper 64 bits of the 128-bit product, which maps a hash onto `0 .. b - 1` without a division."""
+    """Returns the upper 64 bits of `a * b`, which maps a hash `a` onto `0 .. b - 1` without a division."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide = builder.mul(builder.zext(args[0], _I128), builder.zext(args[1], _I128))
@@ -80,7 +80,7 @@ def multiply_high(typingctx: Any, a: Any, b: Any) -> Any:
 
 @machine_op(lambda a, b: np.uint64((int(a) * int(b)) & 0xFFFF_FFFF_FFFF_FFFF))
 def multiply_low(typingctx: Any, a: Any, b: Any) -> Any:
-    """Returns the lower 64 bits of the product. (NumPy scalars would warn about the overflow, which is intended.)"""
+    """Returns the lower 64 bits of `a * b`. (NumPy scalars would warn about the overflow, which is intended.)"""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.mul(args[0], args[1])
@@ -101,9 +101,9 @@ def _gather(value: int, mask: int) -> np.uint64:
 
 @machine_op(lambda value, mask: _gather(int(value), int(mask)))
 def pext(typingctx: Any, value: Any, mask: Any) -> Any:
-    """Returns the bits of `value` under `mask`, packed to the right. Requires a CPU with BMI2."""
+    """Returns the bits of `value` under `mask`, packed into the lowest bits. Requires a CPU with BMI2."""
     if not USE_PEXT:
-        # The attack kernels use magic multiplication instead. If a caller is wrong, an error is clearer than SIGILL.
+        # The attack kernels use magic multiplication instead. For a caller's mistake, an error is clearer than SIGILL.
         raise TypeError("pext is not used on this CPU")
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -25,7 +25,7 @@ MOST_HALFMOVES: Final = 200
 
 
 def new_position() -> Any:
-    """Returns an empty position record."""
+    """Returns a new position record in which every field is 0."""
     return allocate(POSITION, 1)[0]
 
 
@@ -57,7 +57,7 @@ def from_board(board: chess.Board) -> Any:
 
 
 def to_board(position: Any, chess960: bool = False) -> chess.Board:
-    """Converts a position record to a `chess.Board`. The record has no full move number, so it becomes 1."""
+    """Converts a position record to a `chess.Board`. The record has no full move number, so the board's is 1."""
     board = chess.Board(None, chess960=chess960)
     white = int(position["colors"][WHITE])
     for square in chess.SQUARES:
@@ -74,7 +74,7 @@ def to_board(position: Any, chess960: bool = False) -> chess.Board:
 
 
 def encode(board: chess.Board, move: chess.Move) -> int:
-    """Encodes a move for the kernels. It must be legal on `board`, in either castling notation."""
+    """Encodes a legal move of `board` (see `engine.board.moves`). Castling may be in either notation."""
     target = move.to_square
     if board.is_castling(move):
         if not board.occupied_co[board.turn] & chess.BB_SQUARES[target]:
@@ -95,7 +95,7 @@ def encode(board: chess.Board, move: chess.Move) -> int:
 
 
 def decode(move: int, chess960: bool = False) -> chess.Move:
-    """Decodes a move. Castling becomes king takes rook in Chess960; otherwise the king moves two squares."""
+    """Decodes a move. Castling becomes king takes rook if `chess960`; otherwise the king moves two squares."""
     move = int(move)
     origin, target, kind = move & 63, move >> 6 & 63, move >> 12 & 15
     if kind == CASTLING and not chess960:

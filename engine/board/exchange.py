@@ -46,7 +46,7 @@ def captured_piece(position, move):
 
 @subkernel
 def see_ge(position, move, threshold):
-    """Returns whether the exchange that `move` starts on its target square gains at least `threshold`.
+    """Returns whether the exchange that `move` starts on its target square gains the mover at least `threshold`.
 
     Both sides capture with their least valuable piece first and may stop if going on would lose. Pins and checks are
     ignored. `threshold` is in centipawns of EXCHANGE_VALUES. (This static exchange evaluation is the swap algorithm of
@@ -105,7 +105,7 @@ def see_ge(position, move, threshold):
 
 @inlined
 def _unveils_check(position, king, occupied, movers):
-    """Returns whether a slider of the side to move, excluding `movers`, attacks the enemy `king` given `occupied`."""
+    """Returns whether a slider of the side to move, other than `movers`, attacks the enemy `king` given `occupied`."""
     pieces = position.pieces
     snipers = (
         (BISHOP_RAYS[king] & (pieces[BISHOP] | pieces[QUEEN])) | (ROOK_RAYS[king] & (pieces[ROOK] | pieces[QUEEN]))

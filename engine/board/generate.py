@@ -83,7 +83,7 @@ def double_push_rank(color):
 
 @inlined
 def evasion_mask(position, king):
-    """Returns the squares where a piece other than the king ends a single check, as uint64; all if not in check."""
+    """Returns the squares, as uint64, where a piece other than the king ends a single check; all if not in check."""
     checkers = position.checkers
     if checkers == U0:
         return ALL
@@ -134,7 +134,7 @@ def castling_targets(king, rook):
 
 @subkernel
 def can_castle(position, king, rook):
-    """Returns whether the king, not in check, may castle with the rook on `rook`, which has the castling right."""
+    """Returns whether the king on `king`, not in check, may castle with the rook on `rook`, which has the right to."""
     us = position.turn
     enemy = position.colors[us ^ 1]
     king_to, rook_to = castling_targets(king, rook)
@@ -278,7 +278,7 @@ def _add_pawn_moves(moves, count, targets, step, kind):
 
 @inlined
 def _add_pieces(position, moves, count, king, noisy, quiet):
-    """Appends the moves of all but king and pawns onto `noisy` and `quiet` squares; returns the new count."""
+    """Appends captures onto `noisy` and moves onto `quiet` by all but king and pawns; returns the new count."""
     occupied = position.pieces[OCCUPIED]
     pinned = position.pinned
     movers = position.colors[position.turn] & ~position.pieces[PAWN] & ~bit(king)

@@ -71,7 +71,7 @@ def _toggle(position, color, piece, squares):
 def _castle(position, us, king, rook):
     """Castles the king on `king` with the rook on `rook`. Mutates `position`."""
     king_to, rook_to = castling_targets(king, rook)
-    # In Chess960 either may land where the other stood: take both off before putting them down.
+    # In Chess960 either piece may land where the other stood: take both off before putting them down.
     _toggle(position, us, KING, bit(king))
     _toggle(position, us, ROOK, bit(rook))
     position.squares[king] = EMPTY
@@ -132,7 +132,7 @@ def apply_move(position, child, move):
 
 @inlined
 def _toggle_key(position, color, piece, square):
-    """Flips a piece in the key and in the partial key that includes it. Mutates `position`."""
+    """Adds or removes a piece in the key and in the partial key that includes it. Mutates `position`."""
     change = PIECE_KEYS[color, piece, square]
     position.key ^= change
     if piece == PAWN:
@@ -174,7 +174,7 @@ def _update_keys(position, child, move):
 
 @inlined
 def key_after(position, move):
-    """Returns the key after `move`, as uint64, but ignores castling, en passant and promotion.
+    """Returns the key after `move`, as uint64, as if there were no castling, en passant or promotion.
 
     The search uses it to prefetch the entries of the next position before it makes the move.
     """
@@ -219,10 +219,7 @@ def make_null_move(position, child):
 
 @subkernel
 def compute_keys(position):
-    """Computes the Zobrist key and the partial keys from scratch. Mutates `position`.
-
-    It is the oracle for the keys that `make_move` updates.
-    """
+    """Computes all keys from scratch, as an oracle for the keys that `make_move` updates. Mutates `position`."""
     position.key = TURN_KEY if position.turn == WHITE else U0
     position.pawn_key = U0
     position.piece_keys[0] = U0

@@ -1,4 +1,4 @@
-"""The position record contains what a `chess.Board` knows about a position, laid out for kernels.
+"""The position record: a position as in a `chess.Board`, with keys, checkers and pinned pieces, laid out for kernels.
 
 Colours, piece types and squares are numbered as in python-chess: black 0 and white 1; pawn 1 to king 6; a1 = 0.
 One record is 216 bytes. A search copies it to the next ply and changes the copy (copy-make).
@@ -17,7 +17,7 @@ EMPTY, PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(7)
 #: Index into `pieces` of the bitboard of all pieces.
 OCCUPIED = 0
 
-#: Value of `ep_square` if no en passant capture is possible.
+#: Value of `ep_square` if no pawn of the side to move attacks an en passant square.
 NO_SQUARE = -1
 
 POSITION = np.dtype(
@@ -63,5 +63,5 @@ def king_square(position, color):
 
 @inlined
 def has_non_pawn_material(position, color):
-    """Returns whether `color` has more than king and pawns."""
+    """Returns whether `color` has a piece other than king and pawns."""
     return position.colors[color] & ~(position.pieces[PAWN] | position.pieces[KING]) != U0

@@ -2,7 +2,7 @@
 
 All bitboards are uint64 in python-chess's square order. Slider tables contain an attack set for each arrangement of
 relevant blockers. (The last square of a line is not relevant: a blocker there changes nothing.) They are indexed by
-PEXT or by the magic multipliers of `magics`; both ways, the tables have the same size and the same layout of blocks.
+PEXT or by the magic multipliers of `magics`; both ways, the tables have the same size and the same offsets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LINE: Final[Bitboards] = np.array([[chess.ray(a, b) for b in chess.SQUARES] for 
 
 
 def pext_indices(blockers: Bitboards, mask: int) -> npt.NDArray[np.int64]:
-    """Packs the bits of each blocker set (uint64[n]) under `mask` to the right; returns the table indices, int64[n]."""
+    """Packs the bits of each blocker set (uint64[n]) under `mask` into the lowest bits; returns them as int64[n]."""
     index = np.zeros(len(blockers), np.int64)
     for place, square in enumerate(chess.scan_forward(mask)):
         index |= ((blockers >> np.uint64(square)) & np.uint64(1)).astype(np.int64) << place
@@ -64,7 +64,8 @@ def slider_table(
 ) -> tuple[Bitboards, Bitboards]:
     """Returns the attack sets of one kind of slider for all squares in one array, and each square's offset into it.
 
-    Offsets are unsigned, so Numba does not test for negative indices in the kernels.
+    `masks` are the relevant blocker squares of each square, `lines` python-chess's attacks along each line. `magics`
+    are used only if `use_pext` is False. Offsets are unsigned, so that the kernels need not test for negative indices.
     """
     sizes = [1 << mask.bit_count() for mask in masks]
     offsets = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.uint64)
@@ -90,6 +91,6 @@ ROOK_MULTIPLIERS: Final[Bitboards] = np.array(ROOK_MAGICS, np.uint64)
 BISHOP_SHIFTS: Final[Bitboards] = np.array([64 - mask.bit_count() for mask in chess.BB_DIAG_MASKS], np.uint64)
 ROOK_SHIFTS: Final[Bitboards] = np.array([64 - mask.bit_count() for mask in _ROOK_MASK_INTS], np.uint64)
 
-#: uint64[5248] and uint64[102400]. The rook table's 819,200 bytes stay below the 1,000,000 that Numba can freeze.
+#: The tables are uint64[5248] and uint64[102400]. Numba can freeze tables of less than 1,000,000 bytes.
 BISHOP_TABLE, BISHOP_OFFSETS = slider_table(chess.BB_DIAG_MASKS, _BISHOP_LINES, BISHOP_MAGICS, USE_PEXT)
 ROOK_TABLE, ROOK_OFFSETS = slider_table(_ROOK_MASK_INTS, _ROOK_LINES, ROOK_MAGICS, USE_PEXT)

@@ -22,7 +22,7 @@ __version__: str
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the public names on demand."""
+    """Imports a public name on demand. Raises AttributeError for any other name."""
     if name in _MODULES:
         return getattr(import_module(_MODULES[name]), name)
     if name == "__version__":

@@ -10,10 +10,10 @@ from typing import Final
 from chess.engine import INFO_ALL, INFO_PV, INFO_SCORE, AnalysisComplete, BestMove, InfoDict
 from chess.engine import Info as Selector
 
-#: Seconds that a thread waits before it checks for signals: on Windows, Ctrl-C gets through only then.
+#: Seconds that a thread waits before it checks for signals: on Windows, Ctrl-C has no effect during a wait.
 PATIENCE: Final = 0.1
 
-#: Entries of an InfoDict that only some selectors include.
+#: The entries of an InfoDict that only one selector includes, and that selector. Every selector includes all others.
 _SELECTED: Final = {
     "score": INFO_SCORE,
     "lowerbound": INFO_SCORE,
@@ -24,25 +24,25 @@ _SELECTED: Final = {
 
 
 def selected(info: InfoDict, selector: Selector) -> InfoDict:
-    """Returns the entries that a selector of `chess.engine` includes."""
+    """Returns the entries of `info` that `selector` includes; an empty dictionary for INFO_NONE."""
     if not selector:
         return {}
     return {name: value for name, value in info.items() if selector & _SELECTED.get(name, selector)}  # type: ignore[return-value]
 
 
 class Analysis:
-    """The results of a running search: iterate over them as they come, or read `info` and `multipv` at any time.
+    """A running search: iterate over its reports as they come, or read `info` and `multipv` at any time.
 
-    A `with` block stops the search at its end. Any thread may call any method.
+    The search is stopped at the end of a `with` block. Any thread may call any method.
     """
 
     def __init__(self, stop: Callable[[Analysis], None], selector: Selector = INFO_ALL, owner: object = None) -> None:
-        """Collects the entries that `selector` includes; keeps `owner` alive until the search ends. `stop` ends it."""
+        """Collects the entries that `selector` includes. `stop` ends the search; `owner` is kept alive until then."""
         self._stop = stop
         self._selector = selector
         self._owner = owner
         self._changed = threading.Condition()
-        # Protected by this condition: the unread results, the newest results of each line, and the end.
+        # Protected by this condition: the unread reports, the newest entries of each line, and the end of the search.
         self._unread: deque[InfoDict] = deque()
         self._lines: list[InfoDict] = [{}]
         self._is_over = False
@@ -55,7 +55,7 @@ class Analysis:
     # -- for the thread that searches --------------------------------------------------------------------------
 
     def post(self, info: InfoDict) -> None:
-        """Adds a report of the search."""
+        """Adds a report of the search, unless the selector includes none of its entries."""
         info = selected(info, self._selector)
         if not info:
             return
@@ -73,7 +73,7 @@ class Analysis:
             self._changed.notify_all()
 
     def finish(self, best: BestMove, error: BaseException | None) -> None:
-        """Ends the analysis with the best move of the search, or with its error."""
+        """Records the end of the search, with its best move or the error that it raised."""
         with self._changed:
             self._best, self._error, self._is_over = best, error, True
             self._owner = None
@@ -93,7 +93,7 @@ class Analysis:
             return [line.copy() for line in self._lines]
 
     def stop(self) -> None:
-        """Ends this search as soon as it has a move; does not affect a later search."""
+        """Makes this search end as soon as it has a move; does not wait, and does not affect a later search."""
         self._stop(self)
 
     def join(self) -> None:
@@ -103,7 +103,7 @@ class Analysis:
                 self._changed.wait(PATIENCE)
 
     def wait(self) -> BestMove:
-        """Waits for the end; returns the best move and the expected reply, or None. Raises the error of the search."""
+        """Waits for the end of the search. Returns its best move and the expected reply, or raises its error."""
         self.join()
         if self._error is not None:
             raise self._error
@@ -120,14 +120,14 @@ class Analysis:
         raise AnalysisComplete
 
     def next(self) -> InfoDict | None:
-        """Returns the next report as `get` does, but None after the last."""
+        """Returns the next report as `get` does, but None after the last report."""
         try:
             return self.get()
         except AnalysisComplete:
             return None
 
     def would_block(self) -> bool:
-        """Returns whether `get` would have to wait."""
+        """Returns whether `get` would have to wait for a report."""
         with self._changed:
             return not self._unread and not self._is_over
 

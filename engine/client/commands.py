@@ -29,13 +29,13 @@ _COUNTS: Final = (
     ("mate", "mate", 1),
     ("remaining_moves", "movestogo", 0),
 )
-#: Times (thirty years) and counts are capped at these values: greater ones change nothing and could overflow.
+#: Seconds (thirty years) and counts are capped at these values: greater ones change nothing and could overflow.
 _MOST_SECONDS: Final = 1e9
 _MOST: Final = 1 << 53
 
 
 def position_command(board: chess.Board) -> PositionCommand:
-    """Returns the `position` of a board with its moves. Raises TypeError for a non-board, ValueError for a variant."""
+    """Returns a board's `position` command. Raises TypeError for a non-board, and ValueError for a chess variant."""
     if not isinstance(board, chess.Board):
         raise TypeError(f"expected a chess.Board, got {board!r}")
     if board.uci_variant != "chess":
@@ -52,7 +52,7 @@ def limits_of(
 ) -> Limits:
     """Returns the limits of a search for the side to move. If `limit` is None, the search runs until it is stopped.
 
-    `search_moves` are in UCI notation. Raises a TypeError or ValueError that names the invalid field.
+    `search_moves` are in UCI notation. Raises TypeError or ValueError if `limit` or one of its fields is invalid.
     """
     if limit is None:
         return GoCommand({}, frozenset({"infinite"}), search_moves).limits(turn)
@@ -73,7 +73,7 @@ def limits_of(
 
 
 def _number(limit: Limit, name: str, least: float) -> Any:
-    """Returns a field of a limit: None or a finite number >= `least`. Otherwise raises TypeError or ValueError."""
+    """Returns the field `name`, None or a finite number >= `least`. Raises TypeError or ValueError for other values."""
     value = getattr(limit, name)
     if value is None:
         return None
@@ -87,7 +87,7 @@ def _number(limit: Limit, name: str, least: float) -> Any:
 
 
 def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None) -> tuple[str, ...] | None:
-    """Converts root moves to the UCI notation of `board`. Raises TypeError or ValueError for invalid moves."""
+    """Returns the root moves in UCI notation; None means all. Raises TypeError or ValueError for an invalid list."""
     if root_moves is None:
         return None
     from engine.uci.positions import parse_move  # imports the kernels: the evaluation must be chosen first

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 LOGGER: Final = logging.getLogger("secateur")
 
-#: The UCI options that cannot be configured: arguments of the searches set them, or they belong to the protocol.
+#: The UCI options that `configure` cannot set, and why: search arguments set them, or they belong to the protocol.
 _PROTOCOL: Final = {
     "MultiPV": "is set by the argument multipv of analyse and analysis",
     "UCI_Chess960": "is set by the board's chess960",
@@ -93,12 +93,12 @@ class Engine:
         self._equipment = _load(self._values, self._problems.append)
         self._searcher = self._equipment.searcher
         self._runner = Runner(self._searcher, self._equipment.close)
-        # Ends the threads when the engine is collected, and at the end of the program.
+        # Ends the threads when the engine is garbage-collected, and at the end of the program.
         self._close = weakref.finalize(self, self._runner.close)
-        # A command holds it until it has its answer. Only the holder may use the attributes below.
+        # A command holds this lock until it has its answer. Only the holder may use the attributes below.
         self._turn = threading.Lock()
         self._game: object = None
-        # The position that the engine ponders, and that search.
+        # The position on which the engine ponders, and its search.
         self._pondered: tuple[PositionCommand, Analysis] | None = None
         if self._problems:
             self.close()
@@ -117,14 +117,14 @@ class Engine:
 
     @property
     def options(self) -> dict[str, chess.engine.Option]:
-        """The options that `configure` takes."""
+        """The options that `configure` can set, by name."""
         return {option.name: _described(option) for option in OPTIONS if option.name in CONFIGURABLE}
 
     def configure(self, options: Mapping[str, Value]) -> None:
-        """Sets options by their UCI names, in any case; None presses a button.
+        """Sets options by their UCI names, in upper or lower case; the value None presses a button.
 
-        Raises EngineError for an unknown option or a value out of range, before it sets any option, and for an unusable
-        value, such as a missing file; then that option and those after it keep their values.
+        Raises EngineError if an option is unknown or a value is out of range; then no option is set. Also raises it if
+        a value is unusable, such as a missing file; then that option and those after it keep their values.
         """
         texts = _checked(options)
         with self._command():
@@ -154,13 +154,13 @@ class Engine:
         ponder: bool = False,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> PlayResult:
-        """Returns the move to play; it is None if there is no legal move. The board's moves are the game so far.
+        """Returns a result; its `move` is None if there is no legal move. The moves of `board` are the game so far.
 
         A `game` unequal to that of the last search begins a new game. With `ponder`, the engine then searches the
         position after the expected reply, with the time that this limit leaves on the clock.
 
         Raises TypeError or ValueError for an invalid board or limit, a limit that sets no bound, and invalid root
-        moves.
+        moves, and EngineTerminatedError if the engine is closed.
         """
         began = time.perf_counter()
         with self._command():
@@ -211,7 +211,7 @@ class Engine:
         info: Selector = INFO_ALL,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> InfoDict | list[InfoDict]:
-        """Searches and returns the best line, or with `multipv` a list of that many lines, best first.
+        """Searches and returns the best line, or with `multipv` a list of up to that many lines, best first.
 
         Scores are PovScores in centipawns or moves to mate; times are in seconds. Raises what `play` raises.
         """
@@ -232,7 +232,7 @@ class Engine:
         info: Selector = INFO_ALL,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> Analysis:
-        """Begins a search and returns at once. Without a limit, it runs until it is stopped or another command comes.
+        """Begins a search and returns its Analysis. Without `limit`, it runs until a stop or another command comes.
 
         Raises what `play` raises, but accepts a limit that sets no bound.
         """
@@ -272,7 +272,7 @@ class Engine:
         self._runner.end()
 
     def _set_up(self, board: chess.Board, game: object) -> Game:
-        """Ends any search and sets up the board's game; returns it. Raises ValueError for an illegal position."""
+        """Ends any search; sets up the board's game and returns it. Raises ValueError if the position is illegal."""
         command = position_command(board)
         self._interrupt()
         remark = self._equipment.positions.set(command, board.chess960)
@@ -293,7 +293,7 @@ class Engine:
         owner: object = None,
         level: Level | None = None,
     ) -> Analysis:
-        """Begins a search, at full strength unless `level` is given; keeps `owner` alive until its end."""
+        """Begins a search, at full strength unless `level` is given; keeps `owner` alive until the search ends."""
         from engine.client.infos import game_over_dict, info_dict, progress_dict
 
         if multipv is not None and multipv < 1:
@@ -342,7 +342,7 @@ class Engine:
         self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True, level=level)
 
     def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
-        """Starts the clock of the pondering search and returns it if it searches this position; else returns None."""
+        """Returns the pondering search and starts its clock if it searches this position; otherwise returns None."""
         if self._pondered is None or game != self._game:
             return None
         expected, analysis = self._pondered
@@ -354,7 +354,7 @@ class Engine:
 
 
 def _load(values: OptionValues, problem: Callable[[str], None]) -> Equipment:
-    """Loads or compiles the kernels and sets up the engine; logs warnings if that takes long."""
+    """Loads or compiles the kernels and applies `values`. Calls `problem` with each failure; logs why it takes long."""
     threading.Thread(target=_explain, args=(done := threading.Event(),), daemon=True).start()
     try:
         # A library should not write to the stderr of the program that uses it.
@@ -379,7 +379,7 @@ def _explain(done: threading.Event) -> None:
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
-    """Returns options by declared name, with values as UCI text. Raises EngineError if an option cannot be set."""
+    """Returns values as UCI text (None for a button) by declared name. Raises EngineError for an invalid option."""
     if not isinstance(options, Mapping):
         raise TypeError(f"expected a dictionary of options such as {{'Hash': 64}}, got {options!r}")
     values = OptionValues()
@@ -408,7 +408,7 @@ def _described(option: Option) -> chess.engine.Option:
 
 
 def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) -> Limits:
-    """Returns the limits of a search that must end by itself. Raises ValueError if they set no bound."""
+    """Returns the limits of a search of `game`. Raises ValueError if they are invalid or would never end the search."""
     limits = limits_of(limit, game.board.turn, search_moves_of(game.board, root_moves))
     if limits.is_unbounded():
         raise ValueError(f"{limit!r} sets no bound; give a time, clock, depth, number of nodes or mate")
@@ -416,7 +416,7 @@ def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) 
 
 
 def _clock_after(limit: Limit, turn: chess.Color, began: float) -> Limit:
-    """Returns the limit for the next move of `turn`, which began this one at `began`, as if the reply took no time."""
+    """Returns the limit for the next move of `turn`: this one took the time since `began`, the reply will take none."""
     used = time.perf_counter() - began
     white, black = limit.white_clock, limit.black_clock
     if white is not None:

@@ -11,7 +11,7 @@ from search.kernels.score import EXACT, LOWER
 
 
 def info_dict(info: Info, board: chess.Board) -> InfoDict:
-    """Converts the report of a finished iteration or a failed window, for the position of `board`."""
+    """Converts the report of a finished iteration or a failed aspiration window, for the root position `board`."""
     mate = info.mate
     found: InfoDict = {
         "depth": info.depth,
@@ -27,7 +27,7 @@ def info_dict(info: Info, board: chess.Board) -> InfoDict:
         "pv": list(info.pv),
     }
     if info.bound != EXACT:
-        # As chess.engine does, although its InfoDict declares neither.
+        # chess.engine sets these entries, too, although its InfoDict does not declare them.
         found["lowerbound" if info.bound == LOWER else "upperbound"] = True  # type: ignore[typeddict-unknown-key]
     return found
 
@@ -47,7 +47,7 @@ def progress_dict(progress: Progress) -> InfoDict:
 
 
 def game_over_dict(board: chess.Board) -> InfoDict:
-    """Returns the result for a position without legal moves: checkmate or stalemate."""
+    """Returns the report for a position without legal moves: checkmate or stalemate."""
     score, wdl = (Mate(0), Wdl(0, 0, 1000)) if board.is_check() else (Cp(0), Wdl(0, 1000, 0))
     return {
         "depth": 0,

@@ -14,15 +14,15 @@ from engine.client.analysis import Analysis
 if TYPE_CHECKING:
     from search.searcher import Searcher
 
-#: A function that searches, reports to the analysis, and returns the move.
+#: A function that searches, reports to the analysis, and returns the best move and the expected reply.
 Search = Callable[[], BestMove]
 
 
 class Runner:
-    """A thread that runs searches in turn. It has no reference to the engine, so an unused engine can be collected."""
+    """A thread that runs searches in turn. It has no reference to the engine, so an unused engine can be freed."""
 
     def __init__(self, searcher: Searcher, close: Callable[[], None]) -> None:
-        """Starts the thread; calls `close` when the last search has ended."""
+        """Starts the thread. When the runner is closed, it calls `close` after the last search."""
         self._searcher = searcher
         self._close = close
         self._searches: SimpleQueue[tuple[Analysis, Search] | None] = SimpleQueue()
@@ -34,7 +34,7 @@ class Runner:
         self._thread.start()
 
     def begin(self, analysis: Analysis, search: Search) -> None:
-        """Begins a search; the previous one must be over. Raises EngineTerminatedError if closed."""
+        """Queues a search; the previous one must be over. Raises EngineTerminatedError if the runner is closed."""
         with self._lock:
             if self._is_closed:
                 raise EngineTerminatedError("the engine was closed")
@@ -74,7 +74,7 @@ class Runner:
     def _live(self) -> None:
         while (task := self._searches.get()) is not None:
             self._run(*task)
-            # The loop variable must not keep a finished search and its memory until the next one comes.
+            # The loop variable must not keep a finished search, and its memory, alive until the next one comes.
             del task
 
     def _run(self, analysis: Analysis, search: Search) -> None:

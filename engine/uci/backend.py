@@ -1,4 +1,4 @@
-"""The part of the session that needs python-chess, NumPy and Numba; the loader imports it."""
+"""The part of the session that needs python-chess, NumPy and Numba. The loader's thread imports this module."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from search.timing import budget_for
 
 
 def rehearse() -> None:
-    """Searches and reports before any game, because the first time takes ten milliseconds longer."""
+    """Runs two short searches and formats their reports, because the first ones take ten milliseconds longer."""
     searcher = Searcher(1)
     game = Game()
     for _ in range(2):
@@ -41,7 +41,7 @@ def rehearse() -> None:
 
 
 def remarks() -> list[str]:
-    """Returns remarks about the source of the kernels, one line each; empty if all is as expected."""
+    """Returns the problems with precompiled kernels and the kernel cache, one line each; empty if there are none."""
     if library.is_any_built() or os.environ.get(library.KERNELS_VARIABLE):
         return jit.remarks()
     problem = jit.cache_problem()
@@ -49,7 +49,7 @@ def remarks() -> list[str]:
 
 
 def compiler_report() -> str:
-    """Returns the answer to `compiler`: what compiles and runs the engine, and which processor features it uses."""
+    """Returns the answer to the command `compiler`: what compiles and runs the engine, and its processor features."""
     vectors = {0: "none", 256: "AVX2", 512: "AVX-512"}[jit.VECTOR_BITS]
     return (
         f"{jit.compiler_report()}\n"
@@ -60,7 +60,11 @@ def compiler_report() -> str:
 
 
 def search_limits(command: GoCommand, board: chess.Board, complain: Callable[[str], None]) -> Limits:
-    """Returns the limits of a `go` on `board`; calls `complain` with a message about each illegal search move."""
+    """Returns the limits of a `go` command for the position of `board`.
+
+    Ignores illegal search moves, and calls `complain` with a message about each. If none is legal, all moves are
+    searched.
+    """
     limits = command.limits(board.turn)
     if limits.search_moves is None:
         return limits
@@ -69,19 +73,19 @@ def search_limits(command: GoCommand, board: chess.Board, complain: Callable[[st
         try:
             legal.append(board.uci(parse_move(board, text)))
         except ValueError:
-            complain(f"go searchmoves: {quoted(text)} is not legal here")
+            complain(f"go searchmoves: {quoted(text)} is not a legal move")
     return replace(limits, search_moves=tuple(legal) or None)
 
 
 class SearchTask(Task):
-    """The task for `go`. It always answers `bestmove`."""
+    """The task for `go`. It always answers with `bestmove`."""
 
     is_tool = False
 
     def __init__(
         self, equipment: Equipment, options: OptionValues, output: Output, limits: Limits, received: float, debug: bool
     ) -> None:
-        """Prepares a search whose clock has run since `received`; with `debug` it reports more."""
+        """Prepares a search whose clock started at `received` (`time.perf_counter`); with `debug`, it reports more."""
         super().__init__(output)
         self._equipment = equipment
         self._options = options
@@ -93,19 +97,19 @@ class SearchTask(Task):
         equipment.searcher.arm()
 
     def stop(self) -> None:
-        """Ends the search, which answers with its best move so far."""
+        """Makes the search end soon and answer with its best move so far."""
         self._release.set()
         self._equipment.searcher.stop()
 
     def ponder_hit(self) -> None:
-        """Starts the clock of a pondering search."""
+        """Starts the clock of a pondering search; does nothing during other searches."""
         if self._limits.ponder:
             self._equipment.searcher.ponder_hit()
             if not self._limits.infinite:
                 self._release.set()
 
     def run(self) -> None:
-        """Searches unless the book has a move; waits for `stop` or `ponderhit` if the protocol requires it."""
+        """Takes a book move or searches; answers only after `stop` or `ponderhit` if the protocol requires it."""
         board, limits = self._game.board, self._limits
         # The answer if the search fails.
         candidates = limits.search_moves or (board.uci(move) for move in board.legal_moves)
@@ -127,7 +131,7 @@ class SearchTask(Task):
         return board.uci(found.move)
 
     def _search(self) -> str | None:
-        """Searches and reports; returns the answer, or None if there is no legal move."""
+        """Searches and reports; returns the text after `bestmove`, or None if there is no legal move."""
         options, output, board, limits = self._options, self._output, self._game.board, self._limits
         overhead, ponders = options.number("Move Overhead"), options.flag("Ponder")
         show_wdl = options.flag("UCI_ShowWDL")
@@ -161,7 +165,7 @@ class SearchTask(Task):
 
 
 def _plan(limits: Limits, overhead: int, ponders: bool) -> str:
-    """Returns the line of `debug on` that says how much time a new search may take."""
+    """Returns the message of `debug on` about the time that a search under `limits` may take."""
     budget = budget_for(limits, overhead, ponders=ponders)
     if budget.hard == math.inf:
         return "debug: no time limit"
@@ -170,24 +174,24 @@ def _plan(limits: Limits, overhead: int, ponders: bool) -> str:
 
 
 class PerftTask(Task):
-    """The task for `go perft`. It writes the count of each move on its own line, and the total."""
+    """The task for `go perft`. It writes a line with the count for each move, then a line with the total."""
 
     name = "perft"
 
     def __init__(self, equipment: Equipment, output: Output, depth: int) -> None:
-        """Prepares the count. Raises ValueError if `depth` is out of range."""
+        """Prepares the count. Raises ValueError if `depth` is not 1 to MAX_PERFT_DEPTH."""
         super().__init__(output)
         self._board = equipment.positions.game.board
         self._counter = Counter(self._board, depth)
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Ends the count without a result."""
+        """Makes the count end soon; the task then answers that perft was stopped."""
         self._is_stopped = True
         self._counter.stop()
 
     def run(self) -> None:
-        """Counts and writes the answer."""
+        """Counts the move sequences and writes the answer."""
         counts = None if self._is_stopped else self._counter.run()
         if counts is None:
             self._answer("info string perft was stopped")
@@ -197,7 +201,7 @@ class PerftTask(Task):
 
 
 class EvaluationTask(Task):
-    """The task for `eval`. Its kernels may have to compile first; meanwhile the session handles other commands."""
+    """The task for `eval`. If it must compile kernels first, the session can still answer `isready` and `quit`."""
 
     name = "eval"
 
@@ -206,20 +210,20 @@ class EvaluationTask(Task):
         self._board, self._network = equipment.positions.game.board, equipment.searcher.network
 
     def stop(self) -> None:
-        """Does nothing: only compiling takes time, and the next `eval` would have to wait for it, too."""
+        """Does nothing: only the compilation takes time, and the next `eval` would have to begin it again."""
 
     def run(self) -> None:
-        """Evaluates and writes the answer."""
+        """Evaluates the position and writes the report."""
         self._answer(evaluation_report(self._board, self._network))
 
 
 class BenchTask(Task):
-    """The task for `bench`. It has its own searcher, so the game keeps its TT and histories."""
+    """The task for `bench`. It has its own searcher, so the TT and histories of the game are kept."""
 
     name = "bench"
 
     def __init__(self, equipment: Equipment, output: Output, depth: str = str(DEFAULT_DEPTH)) -> None:
-        """Prepares the benchmark. Raises ValueError if `depth` is out of range."""
+        """Prepares the benchmark. Raises ValueError unless `depth` is a whole number from 1 to MAX_PLY - 1."""
         super().__init__(output)
         if not depth.isdecimal() or not 1 <= int(depth) < MAX_PLY:
             raise ValueError(f"bench: the depth must be 1 to {MAX_PLY - 1} (got {quoted(depth)})")
@@ -229,12 +233,12 @@ class BenchTask(Task):
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Ends the benchmark without a result."""
+        """Makes the benchmark end soon; the task then answers that it was stopped."""
         self._stopped.set()
         self._searcher.stop()
 
     def run(self) -> None:
-        """Searches all positions and writes the answer."""
+        """Searches all benchmark positions and writes the answer."""
         try:
             result = run_benchmark(
                 self._depth,

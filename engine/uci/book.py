@@ -18,14 +18,14 @@ _SAMPLES: Final = 1000
 
 @dataclass(frozen=True)
 class BookMove:
-    """A move from the book, its weight, and the sum of the weights of all candidates."""
+    """A move from the book, its weight, and the sum of the weights of all candidate moves."""
 
     move: chess.Move
     weight: int
     total: int
 
     def describe(self, board: chess.Board) -> str:
-        """Describes the move in the notation of `board`, on which it is played."""
+        """Describes the move, with castling as on `board`, and its weight: `book move e2e4, weight 3 of 8`."""
         return f"book move {board.uci(self.move)}, weight {self.weight} of {self.total}"
 
 
@@ -33,9 +33,9 @@ class Book:
     """An open Polyglot book. The caller must close it."""
 
     def __init__(self, file: Path) -> None:
-        """Opens a book. Raises ValueError, in one line that names the file, if it cannot be read or is not a book."""
+        """Opens a Polyglot book. Raises a ValueError that names `file` if it is unreadable or not a Polyglot book."""
         try:
-            # The check comes first, because python-chess would wait for a pipe and map a device.
+            # Checked first, because python-chess would wait for the writer of a pipe, or map a device into memory.
             open_regular(file).close()
             self._reader = chess.polyglot.open_reader(file)
         except OSError as error:
@@ -61,10 +61,10 @@ class Book:
         self._reader.close()
 
     def choose(self, board: chess.Board, best: bool, rng: random.Random) -> BookMove | None:
-        """Returns a legal book move for the position of `board`, or None.
+        """Returns a legal book move for the position of `board`, or None if the book has none.
 
-        With `best` it has the greatest weight; otherwise it is random, with probabilities in proportion to the weights.
-        Its weight is never 0, and it never repeats a position of the game for the third time.
+        With `best`, returns the move with the greatest weight; otherwise chooses at random, with probabilities in
+        proportion to the weights. Ignores moves of weight 0 and moves after which a position occurs for the third time.
         """
         entries = [entry for entry in self._reader.find_all(board) if not _repeats(board, entry.move)]
         if not entries:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 
-from engine.files import quoted, user_path
+from engine.files import count_of, quoted, user_path
 from engine.uci.book import Book, BookMove
 from engine.uci.options import WITHOUT, OptionValues
 from engine.uci.positions import PositionKeeper
@@ -19,10 +19,13 @@ from search.tablebase import Tables, open_tables
 
 
 class Equipment:
-    """The searcher and the game, set up by the options. It reports what is unavailable and continues without it."""
+    """The searcher and the game, set up as the options request. It reports each option that it cannot apply."""
 
     def __init__(self, options: OptionValues, info: Callable[[str], None], problem: Callable[[str], None]) -> None:
-        """Sets up everything. Calls `info` with messages about what was loaded, and `problem` about what was not."""
+        """Applies all options. Calls `info` with a message about each loaded file, and `problem` about each failure.
+
+        Raises MemoryError if there is not even enough memory for a TT of 1 MiB.
+        """
         self._options = options
         self._info = info
         self._problem = problem
@@ -32,9 +35,9 @@ class Equipment:
         self._tables: Tables | None = None
         self._book: Book | None = None
         self._rng = random.Random()
-        #: The searcher, with the TT and threads that the options request, or as many as memory allows.
+        #: The searcher. Its TT and number of threads are as the options request, or smaller if memory is short.
         self.searcher = self._new_searcher(options.number("Hash"))
-        with suppress(RuntimeError):  # a search works without them
+        with suppress(RuntimeError):  # a search can do without these threads
             self.searcher.reserve_threads()
         self._read_network("")
         if file := options.text("EvalFile"):
@@ -57,7 +60,7 @@ class Equipment:
         return self._new_searcher(smaller)
 
     def apply(self, name: str) -> None:
-        """Applies the new value of the option `name`."""
+        """Applies the new value of the option `name`; does nothing for an option that each search reads."""
         if name == "Hash":
             self._set_hash()
         elif name == "Threads":
@@ -83,7 +86,7 @@ class Equipment:
             searcher.set_tunable(name, value)
 
     def close(self) -> None:
-        """Ends the searcher's threads and closes the files. No search may be running."""
+        """Ends the searcher's threads and closes the tablebases and the book. No search may be running."""
         self.searcher.close()
         for file in (self._tables, self._book):
             if file is not None:
@@ -95,7 +98,7 @@ class Equipment:
         try:
             self.searcher.resize(mebibytes)
         except MemoryError:
-            self._problem(f"not enough memory for Hash {mebibytes}: keeping the old table")
+            self._problem(f"not enough memory for Hash {mebibytes}: keeping the old TT")
 
     def _set_threads(self) -> None:
         threads = self._options.number("Threads")
@@ -106,7 +109,7 @@ class Equipment:
             self._problem(f"not enough {reason} for Threads {threads}: using {self.searcher.threads}")
 
     def level(self, limits: Limits) -> Level | None:
-        """Returns the level to play at. None means full strength, which analysis always gets."""
+        """Returns the level of play; None means full strength, as always for `infinite`, `mate` and UCI_AnalyseMode."""
         options = self._options
         if limits.infinite or limits.mate is not None or options.flag("UCI_AnalyseMode"):
             return None
@@ -116,7 +119,7 @@ class Equipment:
     # -- files -------------------------------------------------------------------------------------------------
 
     def _read_network(self, file: str) -> None:
-        """Reads a network; "" means the engine's own. Reports an unusable file and keeps the current network."""
+        """Reads a network; "" means the built-in one. Reports an unusable file and keeps the current network."""
         custom = chosen_evaluation()
         if file and custom is not None:
             self._problem(f"network {quoted(file)} not used: the custom evaluation {custom.name} replaces it")
@@ -145,7 +148,7 @@ class Equipment:
         for problem in problems:
             self._problem(f"tablebases not used: {problem}")
         if self._tables is not None:
-            self._info(f"tablebases: {count} files, up to {self._tables.pieces} men")
+            self._info(f"tablebases: {count_of(count, 'file')}, up to {self._tables.pieces} men")
             self._set_table_rules()
 
     def _set_table_rules(self) -> None:
@@ -167,10 +170,10 @@ class Equipment:
         except ValueError as error:
             self._problem(f"book not used: {error}")
             return
-        self._info(f"book {quoted(file)}: {len(self._book)} moves")
+        self._info(f"book {quoted(file)}: {count_of(len(self._book), 'move')}")
 
     def book_move(self, game: Game, limits: Limits) -> BookMove | None:
-        """Returns a book move for the game, or None if the book has no move or the search is analysis."""
+        """Returns a book move for `game`, or None if no open book has one or the limits or options mean analysis."""
         options = self._options
         is_analysis = limits.is_analysis() or options.flag("UCI_AnalyseMode") or options.number("MultiPV") > 1
         if self._book is None or is_analysis:

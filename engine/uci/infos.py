@@ -15,7 +15,7 @@ _BOUNDS: Final = {EXACT: "", LOWER: " lowerbound", UPPER: " upperbound"}
 
 
 def info_line(info: Info, board: chess.Board, show_wdl: bool = False) -> str:
-    """Formats a finished iteration or a failed window; `show_wdl` adds the chances to win, draw and lose."""
+    """Formats the result for one PV of an iteration or a failed window; `show_wdl` adds win, draw and loss chances."""
     mate = info.mate
     score = f"cp {info.score}" if mate is None else f"mate {mate}"
     wdl = " wdl {} {} {}".format(*chances(info, board)) if show_wdl else ""
@@ -28,7 +28,7 @@ def info_line(info: Info, board: chess.Board, show_wdl: bool = False) -> str:
 
 
 def progress_line(progress: Progress) -> str:
-    """Formats the current root move of a long search."""
+    """Formats the report that names the current root move of a long search."""
     return (
         f"info depth {progress.depth} currmove {progress.move.uci()} currmovenumber {progress.number} "
         f"nodes {progress.nodes} nps {progress.nodes_per_second} hashfull {progress.hashfull} "
@@ -37,7 +37,7 @@ def progress_line(progress: Progress) -> str:
 
 
 def chances(info: Info, board: chess.Board) -> Outcome:
-    """Returns the side to move's chances to win, draw and lose, in permille, from tablebases or fitted to the score."""
+    """Returns the side to move's chances in permille: certain for mate and tablebase scores, else estimated."""
     if not info.is_known:
         return outcome(info.score, material(board))
     if abs(info.score) < TABLE_BOUND:

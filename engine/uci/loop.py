@@ -20,7 +20,7 @@ QUIT_LIMIT: Final = 1.9
 
 
 def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[Event], output: Output) -> None:
-    """Puts every line into `events`; at the end of input, sets `session.end_seen` ahead of the queue."""
+    """Puts each line into `events`, up to `quit`. At the end of input, sets `session.end_seen` and then puts None."""
     try:
         for raw in source:
             text = raw.decode("utf-8", "backslashreplace").strip()
@@ -30,7 +30,7 @@ def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[E
             if text.split()[:1] == ["quit"]:
                 return
     except (OSError, ValueError, MemoryError):
-        pass  # a broken stream counts as ended
+        pass  # a stream that cannot be read counts as ended
     session.end_seen.set()
     events.put(None)
 
@@ -59,16 +59,19 @@ def converse(
 
 
 def _end_in_time(over: threading.Event) -> None:
-    """Ends the process within QUIT_LIMIT seconds, even if other threads are still working."""
+    """Ends the process when `over` is set, or after QUIT_LIMIT seconds, even if other threads are still working."""
     over.wait(QUIT_LIMIT)
     os._exit(0)
 
 
 def run(version: str, tuning: bool = False) -> int:
-    """Speaks UCI on stdin and stdout until `quit` or the end of input; `tuning` adds the tuning build's options."""
+    """Speaks UCI on stdin and stdout until `quit` or the end of input, then ends the process.
+
+    `tuning` adds the options of the tuning build. Returns 1 if stdin or stdout is missing.
+    """
     if sys.stdin is None or sys.stdout is None:
         return 1
-    # The engine does not use NumPy's linear algebra. Its threads would take memory, and complain if there is none.
+    # The engine does not use NumPy's linear algebra, whose threads take memory and print errors if memory is short.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     output = Output(sys.stdout.buffer)
     # Only UCI may reach stdout: what a library prints goes to stderr.

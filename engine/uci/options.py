@@ -36,7 +36,7 @@ class Option:
         return f"option name {self.name} type {self.kind} default {default}{bounds}"
 
     def parse(self, text: str | None) -> Value | None:
-        """Returns the value of `text`. Raises a ValueError that names the mistake and the allowed values."""
+        """Returns the int, bool or str that `text` means; None for a button. Raises ValueError if it is not allowed."""
         if self.kind == "button":
             return None
         if text is None:
@@ -57,7 +57,7 @@ class Option:
 
 
 def memory_mebibytes() -> int:
-    """Returns the memory in MiB that the machine and the limits on this process allow; 4096 if unknown."""
+    """Returns the machine's memory or the limit on this process, whichever is less, in MiB; 4096 if unknown."""
     limits = []
     with suppress(AttributeError, OSError, ValueError):
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -74,7 +74,7 @@ def memory_mebibytes() -> int:
 
 
 def most_hash() -> int:
-    """Returns the largest TT in MiB, at least DEFAULT_HASH. With a larger one the system might kill the engine."""
+    """Returns the largest `Hash` in MiB: 3/4 of the memory, but at least DEFAULT_HASH. More could exhaust memory."""
     return max(DEFAULT_HASH, memory_mebibytes() * 3 // 4)
 
 
@@ -83,7 +83,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-#: The engine accepts this many threads on any machine, because a client may drop a game if the engine refuses a
+#: The engine accepts this many threads on any machine, because a client may drop a game if the engine rejects a
 #: configuration for a larger machine. Threads beyond the cores gain nothing and notice a stop later.
 THREADS_ANYWHERE: Final = 8
 
@@ -121,12 +121,12 @@ OPTIONS: Final = (
     Option("UCI_EngineAbout", "string", ABOUT),
 )
 
-#: Every tunable number of the search.
+#: An option for every tunable number of the search.
 TUNABLE_OPTIONS: Final = tuple(
     Option(tunable.name, "spin", tunable.default, tunable.low, tunable.high) for tunable in TUNABLES
 )
 
-#: The option that lists techniques to switch off, separated by spaces or commas. It overrides their tunables.
+#: The option that lists techniques to switch off, separated by spaces or commas. It overrides their tunable numbers.
 WITHOUT: Final = "Without"
 
 #: The additional options of a tuning build.
@@ -134,7 +134,7 @@ TUNING_OPTIONS: Final = (*TUNABLE_OPTIONS, Option(WITHOUT, "string", EMPTY))
 
 
 def techniques_in(text: str) -> tuple[Technique, ...]:
-    """Returns the techniques that a value of `Without` names. Raises a ValueError that names an unknown one."""
+    """Returns the techniques that a value of `Without` names. Raises a ValueError that names an unknown technique."""
     return named(() if text == EMPTY else text.replace(",", " ").split())
 
 
@@ -147,10 +147,13 @@ class OptionValues:
         self._values: dict[str, Value | None] = {option.name: option.default for option in options}
 
     def set(self, name: str, text: str | None) -> str:
-        """Sets an option by name, in any case; returns its declared name. If it raises ValueError, nothing changes."""
+        """Sets an option by name, in upper or lower case; returns its declared name.
+
+        Raises ValueError, and changes nothing, if the name is unknown or the value is not allowed.
+        """
         option = self._options.get(" ".join(name.lower().split()))
         if option is None:
-            raise ValueError(f"unknown option {quoted(name)}" if name else "setoption needs 'name'")
+            raise ValueError(f"unknown option {quoted(name)}" if name else "setoption name: the name is missing")
         value = option.parse(text)
         if option.name == WITHOUT:
             techniques_in(str(value))
@@ -158,7 +161,7 @@ class OptionValues:
         return option.name
 
     def written(self, name: str) -> str | None:
-        """Returns the value as `set` takes it; None for a button."""
+        """Returns the value of an option as the text that `set` takes; None for a button."""
         value = self._values[name]
         return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
 

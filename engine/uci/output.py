@@ -19,7 +19,7 @@ _LOG_LINE: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (<<|>>) ")
 
 
 class Output:
-    """A thread-safe writer of whole lines to stdout and a log. It ends the process if stdout has been closed."""
+    """A thread-safe writer of whole lines to stdout and a log. It ends the process if it cannot write to stdout."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -30,7 +30,7 @@ class Output:
         self._last_line = time.monotonic()
 
     def silence(self) -> float:
-        """Returns the seconds since the last line."""
+        """Returns the seconds since the last line was written to stdout."""
         return time.monotonic() - self._last_line
 
     def line(self, text: str) -> None:
@@ -55,14 +55,14 @@ class Output:
         self._note(">>", text)
 
     def log_to(self, path: str) -> None:
-        """Appends all further lines to a log; `""` ends it. If it raises OSError or ValueError, nothing changes."""
+        """Logs all lines to the file `path`; `""` ends the log. If it raises OSError or ValueError, nothing changes."""
         log = _open_log(path) if path else None
         with self._log_lock:
             self._end_log()
             self._log = log
 
     def _note(self, direction: str, text: str) -> None:
-        """Writes to the log; a full disk ends the log, not the game."""
+        """Writes to the log if there is one. If that fails, as on a full disk, only the log ends."""
         if self._log is None:
             return
         now = datetime.now().isoformat(sep=" ", timespec="milliseconds")
@@ -100,7 +100,7 @@ def _open_log(path: str) -> IO[str]:
 
 
 def reader_is_gone() -> bool:
-    """Returns whether stdout is a pipe whose other end is closed, as after a GUI died; False if unknown."""
+    """Returns whether stdout is a pipe whose reader has closed it, as after a crash of the GUI; False if unknown."""
     try:
         import select
 

@@ -16,7 +16,7 @@ _FLAGS: Final = ("infinite", "ponder")
 #: The form of a move in UCI notation, such as e2e4 or e7e8q.
 _MOVE: Final = re.compile("([a-h][1-8]){2}.?")
 
-#: Larger numbers are capped at this: no clock, depth or node count needs more.
+#: Numbers after `go` are capped at this magnitude: no clock, depth or node count needs more.
 _LARGEST: Final = 1 << 53
 
 
@@ -37,7 +37,7 @@ class GoCommand:
     search_moves: tuple[str, ...] | None
 
     def limits(self, white_to_move: bool) -> Limits:
-        """Returns the search limits for the side to move."""
+        """Returns the limits of a search for the side to move; replaces numbers that are too small by the minimum."""
         number = self.numbers.get
         ours, theirs = ("w", "b") if white_to_move else ("b", "w")
         # If a GUI sends only one clock, it applies to both sides.
@@ -61,7 +61,7 @@ class GoCommand:
 
 
 def parse_position(words: list[str]) -> PositionCommand:
-    """Parses the words after `position`. Raises a ValueError that says what is missing or wrong."""
+    """Parses the words after `position`, but does not check FEN and moves. Raises ValueError if the form is wrong."""
     if not words:
         raise ValueError("position: expected 'startpos' or 'fen'")
     kind, *rest = words
@@ -79,7 +79,7 @@ def parse_position(words: list[str]) -> PositionCommand:
 
 
 def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
-    """Parses the words after `go`; the second value lists complaints about wrong or ignored parts."""
+    """Parses the words after `go`; returns the command and a list of complaints about wrong and ignored parts."""
     numbers: dict[str, int] = {}
     flags: set[str] = set()
     search_moves: list[str] | None = None
@@ -118,9 +118,9 @@ def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
 
 
 def parse_setoption(words: list[str]) -> tuple[str, str | None]:
-    """Parses the words after `setoption` into name and value (None without one). Raises ValueError without 'name'."""
+    """Returns name and value (None if missing) from the words after `setoption`. Raises ValueError without 'name'."""
     if not words or words[0].lower() != "name":
-        raise ValueError("setoption needs 'name'")
+        raise ValueError("setoption: expected 'name'")
     lowered = [word.lower() for word in words]
     if "value" in lowered:
         at = lowered.index("value")

@@ -17,8 +17,8 @@ _SPOKEN_CASTLING: Final = ("O-O", "O-O-O", "0-0", "0-0-0")
 def parse_move(board: chess.Board, text: str) -> chess.Move:
     """Parses a legal move in UCI notation. Raises ValueError for any other text, including the null move.
 
-    In standard chess and Chess960, castling may be king takes rook, the king's move to its final square, or O-O, if
-    that is unambiguous. A king's step to a neighbouring square is a plain king move.
+    In standard chess and Chess960, castling may be written as king takes rook, as the king's move to its final square,
+    or as O-O. If the king could also simply move to that square, the text means that simple move.
     """
     if text in _SPOKEN_CASTLING:
         return board.parse_san(text)
@@ -45,7 +45,7 @@ def _castling_to(board: chess.Board, move: chess.Move) -> chess.Move | None:
 
 
 class PositionKeeper:
-    """The current game. A `position` command that repeats it with more moves only extends it, which is quick."""
+    """A keeper of the current game. If a `position` command only adds moves to that game, it plays only these moves."""
 
     def __init__(self) -> None:
         self.game = Game()
@@ -53,7 +53,10 @@ class PositionKeeper:
         self._moves: tuple[str, ...] = ()
 
     def set(self, command: PositionCommand, chess960: bool) -> str | None:
-        """Sets the position; returns a remark about ignored parts. If it raises ValueError, nothing changes."""
+        """Sets up the game of `command`; returns a remark about ignored parts of its FEN, or None.
+
+        Raises ValueError, and changes nothing, if the FEN, its position or a move is invalid.
+        """
         start = (command.fen or chess.STARTING_FEN, chess960)
         known = len(self._moves)
         if start == self._start and command.moves[:known] == self._moves:
@@ -75,7 +78,7 @@ class PositionKeeper:
         return remark
 
     def flip(self) -> None:
-        """Swaps the sides: mirrors the board, swaps the colours and the side to move, and begins a new game there."""
+        """Mirrors the board, swaps the colours and the side to move, and begins a new game from that position."""
         board = self.game.board.copy(stack=False).mirror()
         self.game, self._start, self._moves = Game(board), (board.fen(shredder=True), board.chess960), ()
 
@@ -93,7 +96,7 @@ class PositionKeeper:
 
     @staticmethod
     def _extend(game: Game, moves: tuple[str, ...], known: int) -> None:
-        """Plays `moves[known:]` on `game`; at an illegal one, takes them back and raises a ValueError that names it."""
+        """Plays `moves[known:]` on `game`. If one is illegal, takes back the others and raises a ValueError."""
         for number, text in enumerate(moves[known:], start=known):
             try:
                 move = parse_move(game.board, text)
@@ -106,7 +109,7 @@ class PositionKeeper:
 
 
 def _remark(board: chess.Board, fen: str) -> str | None:
-    """Returns a remark about ignored parts of a FEN, which do not fit the position; None if there are none."""
+    """Returns a remark if castling rights or the en passant square of `fen` do not fit its position; otherwise None."""
     if board.status() & chess.STATUS_INVALID_EP_SQUARE:
         return f"ignored an en passant square that does not fit the position: {quoted(fen)}"
     if board.castling_rights == board.clean_castling_rights():

@@ -1,8 +1,8 @@
 """The session handles each UCI command and answers it.
 
 Three threads work beside it: one reads stdin (`engine.uci.loop`), one loads the engine (`engine.uci.loader`) and one
-runs searches and other tasks (`engine.uci.tasks`). The session takes commands and events from one queue. It defers
-commands that need the engine while it loads, and those that would disturb a running search.
+runs searches and other tasks (`engine.uci.tasks`). The session takes commands and events from one queue. Until the
+engine is loaded, it defers commands that need it; during a search, it defers commands that would disturb it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from engine.compiler import compiling
-from engine.files import printable, quoted
+from engine.files import count_of, printable, quoted
 from engine.uci.loader import Loader
 from engine.uci.options import OPTIONS, Option, OptionValues
 from engine.uci.output import Output, reader_is_gone
@@ -36,7 +36,7 @@ COMMANDS: Final = frozenset(
     (*IMMEDIATE, "ucinewgame", "setoption", "position", "go", "d", "flip", "eval", "bench", "compiler")
 )
 
-#: Seconds between two messages about loading. Loading from the cache takes less.
+#: Seconds between two progress messages of loading, or of a tool such as `bench`. Loading cached kernels takes less.
 HEARTBEAT: Final = 1.5
 
 #: Seconds that `isready` waits while modules and cached kernels load, and while kernels compile. CuteChess ends an
@@ -44,7 +44,7 @@ HEARTBEAT: Final = 1.5
 READY_PATIENCE: Final = 3.0
 COMPILING_PATIENCE: Final = 0.5
 
-#: Seconds that the session waits for a pending answer, at the end of input or before the next command.
+#: Seconds that the session waits for a task to end: at the end of input, or before the command after its answer.
 FAREWELL: Final = 2.0
 
 #: Seconds that `quit` waits: for the engine to load when earlier commands need it, for a short perft or benchmark to
@@ -68,15 +68,15 @@ Secateur is a UCI engine: load it into a chess GUI, or type these commands.
   stop, ponderhit, quit
 Beyond the protocol:
   d                              shows the board
-  flip                           swaps the sides
+  flip                           mirrors the board and swaps the colours
   eval                           shows the evaluation term by term
   bench [DEPTH]                  searches fixed positions
   compiler                       shows what compiled the engine and what runs it
-  debug on|off                   reports more about each search"""
+  debug on|off                   turns more reports about each search on or off"""
 
 
 class Line(NamedTuple):
-    """A line from stdin, and when it was read, by `time.perf_counter`; the clock of a `go` starts then."""
+    """A line from stdin, and the time of reading it, by `time.perf_counter`; the clock of a `go` starts then."""
 
     text: str
     received: float
@@ -104,14 +104,14 @@ class Session:
         self._loader = Loader()
         self._equipment: Equipment | None = None
         self._debug = False
-        #: The task that has not answered yet, and the thread that runs tasks.
+        #: The running task, or None, and the thread that runs tasks.
         self._task: Task | None = None
         self._tasks = TaskThread(output, on_done=events.put)
         #: When the reader thread read the current command.
         self._received = 0.0
         self._deferred: deque[Line] = deque()
         self._ended = False
-        #: The reader thread sets it at the end of input, before the main thread gets there.
+        #: The reader thread sets this at the end of input, while earlier lines may still be in the queue.
         self.end_seen = threading.Event()
         #: Set when the session has ended.
         self.over = threading.Event()
@@ -119,12 +119,12 @@ class Session:
     # -- the conversation --------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Handles events until `quit` or the end of input; returns when every pending command has been answered."""
+        """Handles events until `quit` or the end of input. Then ends threads and closes files if no task still runs."""
         while not self._ended:
             try:
                 self._take_event()
             except MemoryError:
-                # There is no memory for a message, either. The next command may find some.
+                # There is no memory for a message, either. The next command may find enough.
                 self._ended = self.end_seen.is_set()
         if self._task is None:
             self._tasks.close()
@@ -133,7 +133,7 @@ class Session:
         self.over.set()
 
     def _take_event(self) -> None:
-        """Waits for the next event and handles it; returns earlier if a running tool or the loader needs a check."""
+        """Waits for the next event and handles it; returns without one when a tool or the loader must be checked."""
         seconds = _LOOK if self._deferred else None
         if self._task is not None:
             seconds = HEARTBEAT / 4 if self._task.is_tool else None
@@ -185,7 +185,7 @@ class Session:
             # A command that comes after the answer must find the task done.
             self._task_done(task)
         if word in ("stop", "ponderhit") and any(waiting.word == "go" for waiting in self._deferred):
-            return True  # it is meant for a search that has not begun yet
+            return True  # the command is meant for a search that has not begun yet
         if self._task is not None:
             if word == "go":
                 # Two searches cannot run at once: the first must answer before the second begins.
@@ -193,11 +193,11 @@ class Session:
             return word not in IMMEDIATE
         if self._loader.done.is_set() or (word in IMMEDIATE and word != "isready"):
             return False
-        # Options that come before any other command are read when the engine loads.
+        # An option that comes before every deferred command is stored now and applied when the engine is set up.
         return word != "setoption" or bool(self._deferred)
 
     def _take_deferred(self) -> None:
-        """Takes the deferred commands. One may begin a search; the commands after it wait again, or stop it."""
+        """Handles the deferred commands. If one begins a search, those after it may be deferred again, or stop it."""
         waiting, self._deferred = self._deferred, deque()
         while waiting and not self._ended:
             try:
@@ -207,13 +207,13 @@ class Session:
                 raise
 
     def _task_done(self, task: Task) -> None:
-        """Takes the commands that waited for the end of `task`; a second call does nothing."""
+        """Handles the commands that waited for the end of `task`; a second call for it does nothing."""
         if task is self._task:
             self._task = None
             self._take_deferred()
 
     def _look_at_loader(self) -> None:
-        """Takes the deferred commands once the engine is loaded; until then, answers `isready` and reports."""
+        """Handles deferred commands if the engine is loaded; if not, answers an overdue `isready` and reports."""
         if self._task is not None or not self._deferred:
             return
         if self._loader.done.is_set():
@@ -232,11 +232,11 @@ class Session:
                 self._output.line("readyok")
         if self._output.silence() >= HEARTBEAT:
             self._output.info(
-                compiling.current() or f"loading {self._loader.step}, {now - self._loader.began:.0f} s so far"
+                compiling.current() or f"loading: {self._loader.step}, {now - self._loader.began:.0f} s so far"
             )
 
     def _finish(self) -> None:
-        """Handles the end of input: a tool finishes if its output is still read; a search is stopped."""
+        """Handles the end of input: stops a search, but lets a tool such as `bench` finish if stdout has a reader."""
         task, deadline = self._task, math.inf
         while self._task is not None or self._deferred:
             self._look_after()
@@ -257,7 +257,7 @@ class Session:
         self._ended = True
 
     def _begin(self, task: Task) -> None:
-        """Starts a task on the task thread. Raises RuntimeError if no thread can be started."""
+        """Queues a task for the task thread. Raises RuntimeError if that thread cannot be started."""
         if self.end_seen.is_set() and not task.is_tool:
             # No `stop` can come any more. The GUI still gets an answer, but without a long search.
             task.stop()
@@ -269,7 +269,7 @@ class Session:
         self._begin(getattr(self._loader.backend, name)(equipment, self._output, *arguments))
 
     def _loaded(self) -> Equipment:
-        """Returns the loaded engine. Raises ValueError if it could not be loaded and MemoryError if memory runs out."""
+        """Returns the loaded engine. Raises ValueError if loading failed, and MemoryError if memory is short."""
         loader = self._loader
         if loader.error is not None:
             problem = f"{type(loader.error).__name__}: {printable(str(loader.error))}"
@@ -277,7 +277,7 @@ class Session:
         if self._equipment is None:
             self._equipment = loader.backend.Equipment(self._options, self._output.info, self._output.info)
             if loader.compiled:
-                self._output.info(f"{loader.compiled} kernels compiled in {loader.seconds:.1f} s")
+                self._output.info(f"{count_of(loader.compiled, 'kernel')} compiled in {loader.seconds:.1f} s")
             for remark in loader.backend.remarks():
                 self._output.info(remark)
         return self._equipment
@@ -315,7 +315,7 @@ class Session:
             self._task.ponder_hit()
 
     def _do_quit(self, words: list[str]) -> None:
-        """Ends the session soon, but still answers short commands, for scripts that pipe everything in at once."""
+        """Ends the session soon, but still answers short commands, for scripts that send all commands at once."""
         deadline = time.perf_counter() + LOAD_PATIENCE
         while self._deferred and self._task is None and time.perf_counter() < deadline:
             if compiling.current():
@@ -336,7 +336,7 @@ class Session:
         name = self._options.set(name, text)
         if name == "Debug Log File":
             self._open_log(self._options.text(name))
-        elif self._equipment is not None:  # otherwise it is read when the engine loads
+        elif self._equipment is not None:  # otherwise the option is read when the engine is set up
             self._equipment.apply(name)
 
     def _open_log(self, file: str) -> None:
@@ -371,7 +371,7 @@ class Session:
             raise
 
     def _any_move(self) -> str:
-        """Returns a legal move of the position, or "0000": `go` must answer a move even if no search can run."""
+        """Returns a legal move, or "0000" if none is known: `go` needs an answer even if no search can run."""
         with suppress(Exception):
             if self._equipment is not None:
                 board = self._equipment.positions.game.board

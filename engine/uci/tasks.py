@@ -12,33 +12,33 @@ from engine.uci.output import Output
 
 
 class Task:
-    """A piece of work that another thread can stop, even before it begins."""
+    """A piece of work that another thread can stop, even before the work begins."""
 
-    #: Whether it answers with a report (perft, eval, bench) instead of a move.
+    #: Whether the task answers with a report (perft, eval, bench) instead of a move.
     is_tool = True
 
-    #: Its name in messages.
+    #: The name of the task in messages.
     name = "search"
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        #: When it was created, by `time.perf_counter`.
+        #: When the task was created, by `time.perf_counter`.
         self.created = time.perf_counter()
         #: Set before the answer is written: the GUI may send its next command before this thread continues.
         self.has_answered = False
-        #: Set when the task is completely done.
+        #: Set when `run` has ended, normally or with an exception.
         self.finished = threading.Event()
 
     def run(self) -> None:
-        """Does the work and answers. A ValueError becomes a message."""
+        """Does the work and writes the answer. The task thread reports any exception."""
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Makes the task answer soon."""
+        """Makes the task answer soon, if that is possible; does not wait for the answer."""
         raise NotImplementedError
 
     def ponder_hit(self) -> None:
-        """Handles `ponderhit`: the opponent has played the expected move. Most tasks ignore it."""
+        """Handles `ponderhit`: the opponent has played the expected move. Only searches react to it."""
 
     def _answer(self, text: str) -> None:
         """Writes the answer, the last output of the task."""
@@ -47,14 +47,14 @@ class Task:
 
 
 class TaskThread:
-    """A thread that runs tasks in turn and calls `on_done` with each task when it is done."""
+    """A thread that runs tasks in turn and calls `on_done(task)` when a task is done."""
 
     def __init__(self, output: Output, on_done: Callable[[Task], None]) -> None:
         self._output = output
         self._on_done = on_done
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        # Start now, while there is memory for a thread: tables and helper threads come later.
+        # Start now, while there is memory for a thread: later the TT and the helper threads may take it.
         with suppress(RuntimeError):
             self._start()
 
@@ -65,12 +65,12 @@ class TaskThread:
             self._thread = thread
 
     def begin(self, task: Task) -> None:
-        """Runs `task` when all earlier tasks are done. Raises RuntimeError if no thread can be started."""
+        """Queues `task`, which runs when all earlier tasks are done. Raises RuntimeError if no thread can start."""
         self._start()
         self._tasks.put(task)
 
     def close(self) -> None:
-        """Ends the thread once its tasks are done."""
+        """Makes the thread end when all queued tasks are done; does not wait for that."""
         self._tasks.put(None)
 
     def _work(self) -> None:
@@ -78,11 +78,11 @@ class TaskThread:
             try:
                 self._run(task)
             except MemoryError:
-                pass  # not even a message fits
+                pass  # there is not even enough memory for a message
             finally:
                 task.finished.set()
                 self._on_done(task)
-            # The loop variable must not keep a finished task and its memory until the next one comes.
+            # The loop variable must not keep a finished task, and its memory, alive until the next task comes.
             del task
 
     def _run(self, task: Task) -> None:

@@ -34,7 +34,7 @@ def test_a_table_beyond_memory_is_refused_and_the_old_one_kept(start: Callable[.
     most = psutil.Process(engine.process.pid).memory_info().vms + (48 << 20)
     resource.prlimit(engine.process.pid, resource.RLIMIT_AS, (most, most))
     engine.send("setoption name Hash value 1024")
-    engine.expect("info string not enough memory for Hash 1024: keeping the old table")
+    engine.expect("info string not enough memory for Hash 1024: keeping the old TT")
     # What it holds makes the same search short.
     assert nodes() < 0.8 * first
     # There is no memory for a second table of this size, so it is cleared by hand.

@@ -67,7 +67,7 @@ def test_setoption_names_and_values_may_have_spaces() -> None:
     assert parse_setoption("name Clear Hash".split()) == ("Clear Hash", None)
     assert parse_setoption("name Move Overhead value 20".split()) == ("Move Overhead", "20")
     assert parse_setoption("NAME x VALUE a b".split()) == ("x", "a b")
-    with pytest.raises(ValueError, match="needs 'name'"):
+    with pytest.raises(ValueError, match="expected 'name'"):
         parse_setoption(["value", "3"])
 
 

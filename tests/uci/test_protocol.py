@@ -62,7 +62,7 @@ def test_every_form_of_go_ends_in_a_move(engine: Engine, go: str) -> None:
 
 def test_search_moves_are_obeyed_and_wrong_ones_reported(engine: Engine) -> None:
     assert engine.best("go searchmoves h2h3 e2e5 depth 4") == "h2h3"
-    assert engine.lines[0] == "info string go searchmoves: 'e2e5' is not legal here"
+    assert engine.lines[0] == "info string go searchmoves: 'e2e5' is not a legal move"
 
 
 def test_infinite_is_silent_until_stop(engine: Engine) -> None:
