@@ -34,7 +34,7 @@ class AlgorithmError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A tree with numbers at its leaves, and what the searches of the tree need."""
+    """A tree with numbers at its leaves as a game, its height in plies, and other arguments of the searches."""
 
     game: TreeGame
     plies: int
@@ -60,13 +60,13 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A search that a watcher can follow."""
+    """An algorithm that searches a tree and reports each step to a watcher."""
 
     key: str
     name: str
     #: A sentence or two on how this algorithm differs from the others.
     summary: str
-    #: Exactly one of the next two is set: a search of numbers, or a pruning rule for lattices.
+    #: Exactly one of `search` (for numbers) and `rule` (a pruning rule for lattices) is set.
     search: Callable[[_Task], int] | None = None
     rule: Rule | None = None
     view: View = "mover"
@@ -189,7 +189,7 @@ ALGORITHMS: Final[dict[str, Algorithm]] = {algorithm.key: algorithm for algorith
 class Statistics:
     """The cost of a run, with the least possible cost and the cost of minimax for comparison."""
 
-    #: The number of visits, and of those that ended with a leaf's value or a guess; repeated visits count each time.
+    #: The number of visits, and the number of visits that ended with a leaf's value or a guess. Repeated visits count.
     visited: int
     evaluated: int
     #: The number of nodes that were never visited.
@@ -261,7 +261,7 @@ def run(
 def _search_numbers(
     algorithm: Algorithm, tree: Tree, lattice: Lattice[Any], order: Children, recorder: Recorder
 ) -> int:
-    """Returns the root's value from MAX's point of view."""
+    """Runs an algorithm for numbers and returns the root's value from MAX's point of view."""
     if not isinstance(lattice, Chain):
         raise AlgorithmError(f"{algorithm.name} compares numbers: choose a lattice algorithm for other values")
     leaves = [value for value in tree.values(lattice.parse) if value is not None]

@@ -1,7 +1,7 @@
 """Aspiration: start with a narrow window around the expected value, and widen it if the value lies outside.
 
-A narrower window cuts more. If the value lies outside, the fail-soft result shows on which side, and the search runs
-again with a window that is wider on that side. (Marsland, "A review of game-tree pruning", ICCA Journal 9, 1986.)
+A narrower window causes more cutoffs. If the value lies outside the window, the search tells on which side, and is
+repeated with a lower alpha or a higher beta. (Marsland, "A review of game-tree pruning", ICCA Journal 9, 1986.)
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def aspirate(
     position: Position,
     watch: Watcher[Position, int] = UNWATCHED,
 ) -> int:
-    """Returns the value that `search(alpha, beta)`, a search with `alpha_beta`'s contract, finds with the full window.
+    """Returns the value that `search(alpha, beta)` would return for the full window.
 
-    The first window is `expected` - `width` to `expected` + `width`. `position` is only passed to `watch`. Raises
-    ValueError if `width` is below 1.
+    `search` must obey the contract of `alpha_beta`. The first window is `expected` - `width` to `expected` + `width`.
+    `position` is only passed to `watch`. Raises ValueError if `width` is less than 1.
     """
     if width < 1:
         raise ValueError(f"the width of an aspiration window must be at least 1 (got {width})")

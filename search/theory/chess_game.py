@@ -61,7 +61,7 @@ class ChessNode:
 
 
 def root_node(board: chess.Board, depth: int) -> ChessNode:
-    """Returns the root of a search to `depth` plies (at least 1); `board.move_stack` contains the moves before it."""
+    """Returns the root of a search to `depth` plies (at least 1); `board.move_stack` contains the earlier moves."""
     replay = board.root()
     keys = []
     for move in board.move_stack:
@@ -71,10 +71,10 @@ def root_node(board: chess.Board, depth: int) -> ChessNode:
 
 
 class ChessGame:
-    """The game described in the module's docstring."""
+    """The game that this module's docstring describes."""
 
     def moves(self, position: ChessNode) -> Iterator[chess.Move]:
-        """Yields all legal moves before quiescence or in check, otherwise standing pat and the moves of quiescence."""
+        """Yields standing pat and the moves of quiescence, or all legal moves in check or before quiescence begins."""
         if self._is_over(position):
             return
         board = position.board
@@ -107,7 +107,7 @@ class ChessGame:
         )
 
     def value(self, position: ChessNode) -> int:
-        """Returns the value of a position without moves: an evaluation, a draw, or a mate counted from the root."""
+        """Returns the value of a position without moves: an evaluation, a draw, or a mate `ply` plies from the root."""
         board = position.board
         if position.stood:
             return -stand_pat(board)
@@ -121,7 +121,7 @@ class ChessGame:
         return position.stood or position.ply >= MAX_PLY or self._is_drawn(position)
 
     def _is_drawn(self, position: ChessNode) -> bool:
-        """Returns whether the rules make the position a draw; False at the root, which is always searched."""
+        """Returns whether the position is a draw by the rules, but always False at the root, which must be searched."""
         return position.ply > 0 and (
             is_repeated(position) or position.board.is_fifty_moves() or position.board.is_insufficient_material()
         )
@@ -149,7 +149,7 @@ def is_noisy(board: chess.Board, move: chess.Move) -> bool:
 
 
 def ordered(board: chess.Board, moves: Iterator[chess.Move]) -> list[chess.Move]:
-    """Returns the moves sorted by most valuable victim, then least valuable attacker; the order changes no value."""
+    """Returns the moves, most valuable victim first, then least valuable attacker. The order affects no value."""
 
     def rank(move: chess.Move) -> int:
         victim = worth(move.promotion) + worth(board.piece_type_at(move.to_square))

@@ -12,7 +12,7 @@ Position: TypeAlias = tuple[int, int]
 #: The empty board.
 START: Final[Position] = (0, 0)
 
-#: Greater than any guess. A win is worth WIN minus the number of stones on the board, so a faster win is better.
+#: Greater than any guess. A win is worth WIN minus the number of stones on the board, so a faster win is worth more.
 WIN: Final = 100_000
 
 #: The value of a line that only one side can still complete, indexed by the number of that side's stones on it.
@@ -45,11 +45,11 @@ class ConnectFour:
         """Returns the position after a stone falls to the lowest free square of the column."""
         mine, theirs = position
         stones = mine | theirs
-        # Adding the lowest bit carries through the stones of the column to the first free square.
+        # Adding the column's lowest bit carries through the stones of the column to the first free square.
         return theirs, mine | (stones + self._bottom[move]) & ~stones
 
     def value(self, position: Position) -> int:
-        """Returns the value of a loss if the other side has a line (later losses are better), or 0 for a draw."""
+        """Returns the value of a loss if the other side has a line (a later loss is worth more), or 0 for a draw."""
         mine, theirs = position
         return (mine | theirs).bit_count() - WIN if self.has_line(theirs) else 0
 
@@ -58,7 +58,7 @@ class ConnectFour:
         return position
 
     def guess(self, position: Position) -> int:
-        """Returns the value of the lines that only the side to move can complete, minus those of the other side."""
+        """Returns the value of the lines that only the side to move can complete, minus the other side's value."""
         mine, theirs = position
         score = 0
         for line in self._lines:

@@ -2,7 +2,8 @@
 
 A proof that a tree is worth v shows two things: MAX has a strategy that gets at least v (one move at each MAX node, an
 answer to each move at a MIN node), and MIN has a strategy that limits MAX to v. A search must visit all leaves that
-these strategies can reach. Exactly one leaf belongs to both, the result if both sides follow them; it counts once.
+these strategies can reach. Exactly one leaf belongs to both: the leaf that is reached if MAX and MIN both follow their
+strategies. It counts once.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import Final
 
 from search.theory.trees import Tree, minimax_values
 
-#: The number of leaves that prove a false claim: no number is enough.
+#: Stands for the number of leaves that prove a false claim, which no number of leaves can prove.
 _IMPOSSIBLE: Final = math.inf
 
 
 def minimal_leaves(branching: int, depth: int) -> int:
     """Returns the number of leaves that alpha-beta visits in a uniform tree if the best move always comes first.
 
-    The number is b^ceil(d/2) + b^floor(d/2) - 1, about twice the square root of b^d. No correct algorithm needs fewer
-    leaves. (Slagle and Dixon, 1969; Knuth and Moore, 1975.)
+    For branching factor b and depth d, the number is b^ceil(d/2) + b^floor(d/2) - 1: about twice the square root of the
+    number of all leaves if d is even. No correct algorithm needs fewer. (Slagle and Dixon 1969; Knuth and Moore 1975.)
     """
     return int(branching ** ((depth + 1) // 2) + branching ** (depth // 2) - 1)
 
@@ -32,9 +33,9 @@ def effective_branching(leaves: float, depth: int) -> float:
 
 
 def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[list[float], list[float]]:
-    """Returns two lists: the fewest leaves that prove each node to be worth at least, and at most, `value`.
+    """Returns two lists: for each node, the fewest leaves that prove that it is worth at least, or at most, `value`.
 
-    An entry is infinite if its claim is false. `leaf_values` is the result of `Tree.integers`.
+    An entry is infinite if no leaves prove the claim because it is false. `leaf_values` is from `Tree.integers`.
     """
     at_least, at_most = [_IMPOSSIBLE] * len(tree), [_IMPOSSIBLE] * len(tree)
     for node in tree.postorder:
@@ -55,9 +56,9 @@ def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[l
 def fewest_leaves(tree: Tree) -> int:
     """Returns the number of leaves in the smallest proof of the root's value, over all visiting orders.
 
-    Every search visits at least that many leaves, unless a table shows it that subtrees are equal. Alpha-beta reaches
-    this minimum with the order `best` of `search.theory.orders`. On uniform trees it equals `minimal_leaves`, whatever
-    the leaves' values. Raises `TreeError` if a leaf is not an integer.
+    Every search visits at least that many leaves, unless it learns from a table that subtrees are equal.
+    Alpha-beta reaches this minimum with the order `best` of `search.theory.orders`. In uniform trees, the minimum is
+    `minimal_leaves`, whatever the leaves' values. Raises `TreeError` if a leaf is not an integer.
     """
     leaf_values = tree.integers()
     at_least, at_most = proofs(tree, leaf_values, minimax_values(tree, leaf_values)[0])

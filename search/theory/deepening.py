@@ -1,8 +1,8 @@
 """Iterative deepening: search to depth 1, then 2, and so on; each search guides the next.
 
-The searches before the last cost little, because each is many times smaller than the next. They leave killers,
-histories, best moves in the table, and a value for the aspiration window, so the last search cuts more than it would
-alone. An answer is available whenever time runs out. (Slate and Atkin, "Chess 4.5", 1977.)
+The searches before the last cost little, because each is many times smaller than the next. They provide killers,
+histories, best moves in the table, and a value for the aspiration window, so the last search has more cutoffs than it
+would have alone. An answer is available whenever time runs out. (Slate and Atkin, "Chess 4.5", 1977.)
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def deepen(
     width: int | None = None,
     watch: Watcher[Position, int] = UNWATCHED,
 ) -> Iterator[int]:
-    """Yields the value that `enhanced` finds for `position` at each depth from 1 to `depth`.
+    """Yields the value that `enhanced` finds for `position` at each depth from 1 to `depth`; updates `memory`.
 
-    With `width`, searches from depth 3 on use an aspiration window from `width` below to `width` above the value found
-    two plies shallower: guesses tend to favour the side to move at the horizon, the same side at both depths.
+    If `width` is given, searches from depth 3 on use an aspiration window from `width` below to `width` above the value
+    found two plies shallower. Guesses tend to favour the side to move at the horizon, which is the same at both depths.
     """
     found: list[int] = []
     for now in range(1, depth + 1):

@@ -18,7 +18,7 @@ class Memory(Generic[Position, Move]):
 
     #: The transposition table, or None to search without one.
     table: Table[Move] | None = None
-    #: The orderings of moves: each breaks the ties of the one before. An empty sequence keeps the game's order.
+    #: The orderings of moves: each breaks the ties of the previous ones. An empty sequence keeps the game's order.
     orderings: Sequence[Ordering[Position, Move]] = ()
 
 
@@ -35,8 +35,8 @@ def enhanced(
     """Returns the minimax value of `position`, searched to `depth` plies, or a bound on it; updates `memory`.
 
     The contract is that of `alpha_beta`, for the minimax value in the game that `DepthLimited` limits to `depth` plies.
-    It is met whatever `memory` contains, provided that all its contents come from searches of the same game. `ply` is
-    the distance of `position` from the root.
+    The result obeys it whatever `memory` contains, provided that all contents of `memory` come from searches of the
+    same game. `ply` is the distance of `position` from the root.
     """
     watch.enter(position, alpha, beta)
     entry = memory.table.probe(game.key(position)) if memory.table is not None else None
@@ -60,7 +60,7 @@ def enhanced(
             if best is None or value > best:
                 best = value
                 floor = max(floor, best)
-                # After a fail low, every move has only an upper bound, which does not show the best move.
+                # After a fail low, every move has only an upper bound, which does not show which move is best.
                 best_move = move if best > alpha else None
             watch.back(position, child, best, floor, beta)
             if best >= beta:

@@ -43,7 +43,7 @@ REASONS: Final[dict[str, str]] = {
     "{node} fails high, so the remaining children cannot matter.",
     "beta-scout": "MAX can get {value} at {node}, and the null window only tests whether {node} is worth less than "
     "{beta}. It is not.",
-    # Cuts in lattices: by the value of the parent or another single node above, or only by several together.
+    # Cuts in lattices: by the value of the parent, of another single node above, or of several nodes together.
     "alpha-parent": "MIN can hold {node} to {value}, but one step up, at {other}, MAX is already sure of at least "
     "this value. The remaining children cannot matter.",
     "beta-parent": "MAX can get {value} at {node}, but one step up, at {other}, MIN can already hold MAX to at most "
@@ -87,7 +87,7 @@ class Event:
 
     `kind` is a key of KINDS, and `reason` a key of REASONS or "". `node` and `other` are node numbers of a
     `search.theory.trees.Tree`; an `other` of -1 means no node. `alpha`, `beta` and `value` are numbers or elements of a
-    lattice, from MAX's point of view, or None. `alpha` and `beta` are the window at the node after this event.
+    lattice, from MAX's point of view, or None if unused. `alpha` and `beta` are the window at `node` after this event.
     """
 
     kind: str

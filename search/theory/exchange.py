@@ -1,4 +1,4 @@
-"""Static exchange evaluation on python-chess: what a move gains when both sides capture on its target."""
+"""Static exchange evaluation with python-chess: the gain of a move if both sides capture on its target square."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.board.exchange import EXCHANGE_VALUES
 
 
 def exchange_value(board: chess.Board, move: chess.Move) -> int:
-    """Returns the mover's gain in centipawns if both sides capture on the target square as long as it pays.
+    """Returns the mover's gain in centipawns if both sides capture on the target square as long as capturing pays.
 
     Pieces have the values in EXCHANGE_VALUES. Both sides capture with their least valuable piece first. Pins and checks
     are ignored; a king does not capture a defended piece.
@@ -34,7 +34,7 @@ def worth(piece_type: chess.PieceType | None) -> int:
 
 
 def _recapture(board: chess.Board, square: chess.Square, standing: int, side: chess.Color, occupied: int) -> int:
-    """Returns `side`'s best gain on `square`: from capturing a piece worth `standing`, or 0 from not capturing."""
+    """Returns the best gain of `side` on `square`: by capturing a piece worth `standing`, or 0 by not capturing."""
     attackers = board.attackers_mask(side, square, occupied) & occupied
     if not attackers:
         return 0

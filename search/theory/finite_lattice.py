@@ -1,4 +1,4 @@
-"""Finite lattices defined by an order, and the two smallest that are not distributive.
+"""Finite lattices defined by an order, and the two smallest lattices that are not distributive.
 
 The text `0 < a, b < 1; b < c < 1` says that 0 is below a and b, both are below 1, and so on. A newline acts as a
 semicolon. Implied relations may be omitted. Every two elements must have a least upper and a greatest lower bound.
@@ -22,14 +22,14 @@ class FiniteLattice(Lattice[str]):
     """A lattice of `elements` with a < b for each pair (a, b) of `relations`, and all relations that these imply.
 
     Raises `LatticeError` if there are not 1 to MAX_ELEMENTS elements, if relations contradict each other, or if two
-    elements have no least upper or no greatest lower bound. The message names the elements at fault.
+    elements have no least upper or no greatest lower bound. In the last two cases, the message names the elements.
     """
 
     def __init__(self, elements: Sequence[str], relations: Iterable[tuple[str, str]]) -> None:
         if not 1 <= len(elements) <= MAX_ELEMENTS:
             raise LatticeError(f"a lattice must have 1 to {MAX_ELEMENTS} elements (got {len(elements)})")
         self.elements = tuple(elements)
-        # The elements above each element, including itself.
+        # For each element, the set that contains the element and all elements above it.
         above = {name: {name} for name in elements}
         for low, high in relations:
             if low == high:
@@ -67,11 +67,11 @@ class FiniteLattice(Lattice[str]):
         return element
 
     def violation(self) -> tuple[str, str, str] | None:
-        """Tries all triples and returns the first that violates the distributive law, or None."""
+        """Tries all triples and returns the first that violates the distributive law, or None if none does."""
         return violating_triple(self, self.elements)
 
     def _nearest(self, a: str, b: str, beyond: Mapping[str, set[str]], side: str) -> str:
-        """Returns the least upper or greatest lower bound of `a` and `b`. Raises `LatticeError` if there is none."""
+        """Returns the least "upper" or greatest "lower" bound (`side`). Raises `LatticeError` if there is none."""
         bounds = beyond[a] & beyond[b]
         for bound in bounds:
             if beyond[bound] == bounds:
@@ -115,10 +115,10 @@ def read_order(text: str) -> FiniteLattice:
 
 # A lattice is distributive if and only if it contains neither of these two as a sublattice (Birkhoff, 1934).
 def diamond() -> FiniteLattice:
-    """Returns M3: three elements between bottom and top, no two of them comparable."""
+    """Returns the lattice M3: a bottom, a top, and between them three elements of which no two are comparable."""
     return read_order("0 < a, b, c < 1")
 
 
 def pentagon() -> FiniteLattice:
-    """Returns N5: a < b, neither comparable with c, between bottom and top."""
+    """Returns the lattice N5: a bottom, a top, and between them a < b and an element c, comparable with neither."""
     return read_order("0 < a < b < 1; 0 < c < 1")

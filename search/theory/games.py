@@ -15,8 +15,8 @@ INFINITE: Final = 1 << 30
 class Game(Protocol[Position, Move]):
     """A finite zero-sum game of two players who move in turn.
 
-    Positions are immutable. Values are integers strictly between -INFINITE and INFINITE, from the point of view of the
-    side to move in the valued position, so they change sign from ply to ply (negamax).
+    No method changes a position. Values are integers strictly between -INFINITE and INFINITE. The value of a position
+    is from the point of view of the side to move in this position, so values change sign from ply to ply (negamax).
     """
 
     def moves(self, position: Position) -> Iterable[Move]:

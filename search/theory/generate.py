@@ -23,9 +23,9 @@ def uniform_tree(
 
     The leaves are distinct integers; a seed gives the same integers in every arrangement. `random` shuffles them. With
     `worst`, every child is better for the mover than its earlier siblings, so alpha-beta visits every node. With
-    `best`, every first child is best, so alpha-beta visits as few nodes as possible. If `leaf` is given, it generates
-    the texts of the leaves (elements of a lattice, for example), which are never sorted. Raises `TreeError` if the tree
-    would be too large or too deep, `branching` is below 1, or `depth` is negative.
+    `best`, the first child of every node is best, so alpha-beta visits as few nodes as possible. If `leaf` is given, it
+    generates the texts of the leaves (elements of a lattice, for example), and `arrangement` does not sort them.
+    Raises `TreeError` if the tree would be too large or too deep, `branching` is less than 1, or `depth` is negative.
     """
     if branching < 1 or depth < 0:
         raise TreeError(f"branching must be at least 1 (got {branching}), and depth at least 0 (got {depth})")
@@ -41,7 +41,7 @@ def uniform_tree(
     texts = [str(number) for number in numbers] if leaf is None else [leaf(generator) for _ in numbers]
 
     def expand(node: tuple[int, int]) -> Expansion[tuple[int, int]]:
-        """Expands a node, given as its ply and its index in the ply before any siblings are reversed."""
+        """Expands a node, given as its ply and its index among all nodes of that ply before siblings are reversed."""
         ply, place = node
         if ply == depth:
             return "", NOWHERE, texts[place]
@@ -100,8 +100,9 @@ def game_tree(
 ) -> Tree:
     """Returns the tree of all lines of play of at most `depth` plies from `position`, where MAX is to move.
 
-    A leaf contains the game's value if the game is over, otherwise its guess. `name(position, move)` is the label of
-    the node after the move. Raises `TreeError` if the tree has more than `most_nodes` nodes or MAX_DEPTH plies.
+    A leaf contains the game's value if the game is over, otherwise the game's guess, both from MAX's point of view.
+    `name(position, move)` is the label of the node after the move. Raises `TreeError` if the tree has more than
+    `most_nodes` nodes or more than MAX_DEPTH plies.
     """
 
     def expand(node: tuple[Position, int, str]) -> Expansion[tuple[Position, int, str]]:

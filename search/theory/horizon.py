@@ -18,9 +18,9 @@ class Limited(Generic[Position]):
 
 
 class DepthLimited(Generic[Position, Move]):
-    """A game that stops after a given number of plies; a position where it stops early is worth the guess for it.
+    """A version of `game` that ends after a given number of plies; if it ends early, its value is the game's guess.
 
-    This lets minimax and the pruning searches without a table work on games of any length.
+    So minimax and the pruning algorithms without a table can search games of any length.
     """
 
     def __init__(self, game: SearchGame[Position, Move]) -> None:
@@ -31,7 +31,7 @@ class DepthLimited(Generic[Position, Move]):
         return self._game.moves(limited.position) if limited.depth > 0 else ()
 
     def apply(self, limited: Limited[Position], move: Move) -> Limited[Position]:
-        """Returns the position after the move, with one ply less to play."""
+        """Returns the position after the move, with one ply fewer to play."""
         return Limited(self._game.apply(limited.position, move), limited.depth - 1)
 
     def value(self, limited: Limited[Position]) -> int:
@@ -44,7 +44,7 @@ class DepthLimited(Generic[Position, Move]):
 class Counted(Generic[Position, Move]):
     """A game that counts the positions that a search reaches (`nodes`) and evaluates (`leaves`).
 
-    A call of `guess` counts as a leaf. `key` and `guess` require a `SearchGame`.
+    A call of `guess` counts as a leaf. `key` and `guess` work only if the counted game is a `SearchGame`.
     """
 
     def __init__(self, game: Game[Position, Move]) -> None:

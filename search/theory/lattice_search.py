@@ -1,4 +1,4 @@
-"""Alpha-beta in lattices: five rules for skipping the remaining children of a node, from the most cautious on.
+"""Alpha-beta in lattices: six rules, the most cautious first, for skipping the remaining children of a node.
 
 Let v be the node's value so far, alpha the join of the values so far of all MAX nodes above it, and beta the meet of
 those of all MIN nodes above it. The table says when each rule cuts at a MIN node; at MAX nodes everything is mirrored.
@@ -18,17 +18,18 @@ Chance, 2001), who show that deep pruning needs distributivity.
 give the root the same value, every value between them does, too. The test costs a walk up the path after every child.
 In a distributive lattice, all joins and meets on the path reduce to one term: the root gets alpha join (beta meet v),
 apart from terms that do not depend on v. This is the same for v and for the bottom if and only if (beta meet v) <=
-alpha, which is `strong`: as sharp as `fold`, for one operation more than `weak`. (In other lattices, `strong` is even
-sharper, and wrong more often.)
+alpha, which is the condition of `strong`. So `strong` cuts as often as `fold`, and costs only one operation more than
+`weak`. (In other lattices, `strong` cuts even more often than `fold`, and is wrong more often.)
 
 `fold` seems correct in any lattice, because it does not rely on distributivity. It is not: it only shows that the node
 cannot change the root while the nodes above keep their current values. In a distributive lattice that is enough,
-because from then on alpha only rises and beta only falls. In others, a later child can make the node matter. Take
-[a [[c 1] b]] in N5, with MAX to move: after c, the root gets a join c = 1, and the next leaf, 1, would not change that.
-But MIN's next child is b. Its meet with c is 0, and its meet with 1 is b, so the root is a with the cut and b without.
+because from then on alpha only rises and beta only falls. In others, a later child of a node above can change this.
+Take [a [[c 1] b]] in N5, with MAX to move: after c, the root gets a join c = 1, and the next leaf, 1, would not change
+that. But MIN's other child is b. As b meet c is 0, and b meet 1 is b, the root's value is a with the cut and b without.
 
-On chains, `deep`, `weak`, `strong` and `fold` are all equivalent to alpha-beta. In lattices that are not distributive,
-only `naive` and `shallow` are always correct, so the others are refused there by default. The tests show how they fail.
+In a chain, `deep`, `weak`, `strong` and `fold` are all equivalent to alpha-beta. In lattices that are not distributive,
+only `naive` and `shallow` are always correct, so `lattice_value` refuses the other rules there by default. The tests
+show examples in which those rules fail.
 """
 
 from __future__ import annotations
@@ -83,9 +84,9 @@ def weak(lattice: Lattice[Element], path: Path[Element]) -> bool:
 
 
 def strong(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Returns whether `weak` would allow a cut if the node's value were combined with the bound of the node's side.
+    """Returns whether `weak` would allow a cut if the node's value were replaced by its combination with a bound.
 
-    The combination is the join with alpha at a MAX node, and the meet with beta at a MIN node.
+    The combination is the join of the value and alpha at a MAX node, and the meet of the value and beta at a MIN node.
     """
     node = path[-1]
     if node.is_max:
@@ -125,11 +126,11 @@ def lattice_value(
     children: Children | None = None,
     force: bool = False,
 ) -> Element:
-    """Returns the value of `tree`'s root for MAX, visiting only the nodes that `rule` does not cut.
+    """Returns the value of `tree`'s root for MAX, without visiting the nodes that `rule` cuts.
 
     `children` is the visiting order, by default the tree's own. The watcher gets all values from MAX's point of view.
-    Raises `TreeError` at the first leaf that is not an element, and `UnsoundRuleError` if the rule may be wrong in this
-    lattice. With `force`, the rule is used anyway, and the value may be wrong.
+    Raises `TreeError` if a leaf is not an element of the lattice, and `UnsoundRuleError` if the rule may be wrong in
+    this lattice. If `force` is set, the rule is used anyway, and the value may be wrong.
     """
     triple = None if force or rule not in NEED_DISTRIBUTIVITY else lattice.violation()
     if triple is not None:
@@ -164,7 +165,7 @@ def lattice_value(
 
 
 def _bounds_below(lattice: Lattice[Element], path: Path[Element]) -> tuple[Element, Element]:
-    """Returns alpha and beta for a child of the path's last node."""
+    """Returns alpha and beta for a child of the path's last node, or for the root if the path is empty."""
     if not path:
         return lattice.bottom, lattice.top
     node = path[-1]
@@ -174,9 +175,10 @@ def _bounds_below(lattice: Lattice[Element], path: Path[Element]) -> tuple[Eleme
 
 
 def justification(lattice: Lattice[Element], path: Path[Element]) -> tuple[str, int | None]:
-    """Returns the simplest reason for a cut at the last node, and the node above whose value alone suffices, or None.
+    """Returns the simplest reason for a cut at the path's last node, and the node whose value causes the cut, or None.
 
-    The reason is a key of `search.theory.events.REASONS`, or "" if no rule allows a cut.
+    The reason is a key of `search.theory.events.REASONS`, or "" if no rule allows a cut. None means that no single node
+    above causes the cut by its value alone.
     """
     is_max = path[-1].is_max
     name = "beta" if is_max else "alpha"
@@ -190,13 +192,13 @@ def justification(lattice: Lattice[Element], path: Path[Element]) -> tuple[str, 
 
 
 def _is_beaten(lattice: Lattice[Element], node: Step[Element], other: Element) -> bool:
-    """Returns whether `node` can never be better than `other` for the opponent, who can get `other` elsewhere."""
+    """Returns whether the opponent, who can get the value `other` elsewhere, cannot do better at `node`."""
     return lattice.is_below(other, node.value) if node.is_max else lattice.is_below(node.value, other)
 
 
 def _beater(lattice: Lattice[Element], path: Path[Element]) -> int | None:
-    """Returns the index in `path` of the nearest node whose value alone allows a cut at the last node, or None."""
-    for index in range(len(path) - 2, -1, -2):  # every second node belongs to the other side
+    """Returns the index of the nearest node in `path` whose value alone allows a cut at the last node, or None."""
+    for index in range(len(path) - 2, -1, -2):  # the opponent moves at every second node
         if _is_beaten(lattice, path[-1], path[index].value):
             return index
     return None

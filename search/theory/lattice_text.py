@@ -15,14 +15,14 @@ _MAX_FACTORS: Final = 8
 
 
 def make_lattice(kind: str, spec: str = "") -> Lattice[Any]:
-    """Returns the lattice of this kind and description. Raises `LatticeError` if `kind` or `spec` is invalid."""
+    """Returns the lattice of this kind that `spec` describes. Raises `LatticeError` if `kind` or `spec` is invalid."""
     if kind not in KINDS:
         raise LatticeError(f"unknown kind of lattice '{shortened(kind)}': choose from {', '.join(KINDS)}")
     return KINDS[kind][1](spec)
 
 
 def _range(text: str) -> list[int]:
-    """Returns a list of the two ends of a range like `0..9`, or an empty list if `text` is blank."""
+    """Returns the two ends of a range like `0..9`, or [] if `text` is blank. Raises `LatticeError` for other texts."""
     match = re.fullmatch(r"\s*(?:(-?[0-9]{1,9})\s*\.\.\s*(-?[0-9]{1,9})\s*)?", text)
     if match is None:
         raise LatticeError(f"'{shortened(text)}' is not a range: write two ends, like 0..9, or nothing for all numbers")

@@ -1,12 +1,12 @@
-"""Lattices: orders in which values need not be comparable, but every two have a least upper and greatest lower bound.
+"""Lattices: orders in which any two values, comparable or not, have a least upper and a greatest lower bound.
 
-MAX takes the join of its moves' values, MIN the meet. Numbers are the special case in which join and meet are maximum
-and minimum. Other cases are several goals at once (products), the possible worlds in which MAX wins (sets), and values
-known only to lie between two bounds (intervals).
+MAX takes the join (the least upper bound) of its moves' values, and MIN takes the meet (the greatest lower bound). For
+numbers, these are the maximum and the minimum. Other lattices are for several goals at once (products), for the
+possible worlds in which MAX wins (sets), and for values known only to lie between two bounds (intervals).
 
-A lattice is distributive if a meet (b join c) = (a meet b) join (a meet c) for all a, b and c. All lattices of this
-module are distributive; the smallest that are not are in `search.theory.finite_lattice`. Pruning depends on this
-property (see `search.theory.lattice_search`).
+A lattice is distributive if a meet (b join c) = (a meet b) join (a meet c) for all a, b and c. The lattices of this
+module are distributive (a product, if every factor is). The two smallest lattices that are not distributive are in
+`search.theory.finite_lattice`. Pruning depends on this property (see `search.theory.lattice_search`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from search.theory.trees import MAX_VALUE, PlacedError, integer, shortened
 
 Element = TypeVar("Element")
 
-#: A valid name of an element: a word without characters that are special in the formats of trees and lattices.
+#: The pattern of an element's name: a word without characters that are special in the formats of trees and lattices.
 NAME: Final = re.compile(r"[^\s,;:<>=(){}\[\]\"]+")
 
-#: The maximum number of names in a universe of sets.
+#: The maximum number of names in the universe of a `Sets` lattice.
 MAX_NAMES: Final = 64
 
 
@@ -75,7 +75,7 @@ def violating_triple(lattice: Lattice[Element], elements: Sequence[Element]) -> 
 
 
 class Chain(Lattice[int]):
-    """The integers from `low` to `high` in their usual order, as in ordinary minimax. It is distributive."""
+    """The integers from `low` to `high` in their usual order, as in ordinary minimax."""
 
     def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:
         if low > high:
@@ -91,7 +91,7 @@ class Chain(Lattice[int]):
         return max(a, b)
 
     def parse(self, text: str) -> int:
-        """Reads an integer, `-inf` (if the chain has no lower limit) or `+inf` (if the chain has no upper limit)."""
+        """Returns the integer in `text`; `-inf` and `+inf` are valid if the chain has no lower or no upper limit."""
         if self.top == INFINITE and text in ("inf", "+inf", "∞", "+∞"):
             return INFINITE
         if self.bottom == -INFINITE and text in ("-inf", "-∞"):
@@ -110,7 +110,7 @@ class Chain(Lattice[int]):
 
 
 class Sets(Lattice[frozenset[str]]):
-    """The subsets of a universe, with union as join and intersection as meet; these distribute over each other.
+    """The subsets of a universe of names, with union as join and intersection as meet. This lattice is distributive.
 
     If a leaf's value is the set of possible worlds in which MAX wins, the minimax value is the set of worlds in which
     MAX wins if both sides know which world is the actual one.
@@ -151,7 +151,7 @@ class Sets(Lattice[frozenset[str]]):
 
 
 class Product(Lattice[tuple[Any, ...]]):
-    """A product of lattices, compared place by place: several goals, none of which outweighs another.
+    """A product of lattices: tuples, compared component by component. No component outweighs another.
 
     The product is distributive if every factor is.
     """
@@ -164,15 +164,15 @@ class Product(Lattice[tuple[Any, ...]]):
         self.top = tuple(factor.top for factor in factors)
 
     def meet(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Returns the meet at every place."""
+        """Returns the componentwise meet."""
         return tuple(factor.meet(x, y) for factor, x, y in zip(self.factors, a, b, strict=True))
 
     def join(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Returns the join at every place."""
+        """Returns the componentwise join."""
         return tuple(factor.join(x, y) for factor, x, y in zip(self.factors, a, b, strict=True))
 
     def parse(self, text: str) -> tuple[Any, ...]:
-        """Reads a tuple like `(1,{a})`, which contains an element of each factor."""
+        """Returns the tuple in a text like `(1,{a})`, which contains one element of each factor."""
         parts = _split(text[1:-1]) if text.startswith("(") and text.endswith(")") else []
         if len(parts) != len(self.factors):
             raise LatticeError(
@@ -186,7 +186,7 @@ class Product(Lattice[tuple[Any, ...]]):
         return "(" + ",".join(factor.format(part) for factor, part in zip(self.factors, element, strict=True)) + ")"
 
     def violation(self) -> tuple[Any, Any, Any] | None:
-        """Returns the violation in the first factor that has one, with the bottom in every other factor, or None."""
+        """Returns a factor's violation, extended by the bottoms of the other factors, or None if no factor has one."""
         for place, factor in enumerate(self.factors):
             triple = factor.violation()
             if triple is not None:
@@ -201,8 +201,8 @@ class Intervals(Product):
     """Intervals, for values known only to lie between two bounds. Lower and upper bounds are compared separately.
 
     The maximum of two such values is at least the larger of their lower bounds and at most the larger of their upper
-    bounds. So join and meet work bound by bound, as in a product of two chains. This lattice is part of that product
-    and therefore distributive. (Intervals ordered by inclusion form another lattice, which is not distributive.)
+    bounds. So join and meet work bound by bound, as in a product of two chains. This lattice is a sublattice of
+    that product and therefore distributive. (Intervals ordered by inclusion form another lattice, not distributive.)
     """
 
     def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:
@@ -226,7 +226,7 @@ class Intervals(Product):
 
 
 def _split(text: str) -> list[str]:
-    """Returns the parts of `text` between the commas that are outside brackets, stripped of spaces."""
+    """Splits `text` at the commas outside parentheses and braces; returns the parts without surrounding spaces."""
     parts, depth = [""], 0
     for character in text:
         depth += (character in "({") - (character in ")}")

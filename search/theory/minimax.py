@@ -7,9 +7,9 @@ from search.theory.watch import UNWATCHED, Watcher
 
 
 def minimax(game: Game[Position, Move], position: Position, watch: Watcher[Position, int] = UNWATCHED) -> int:
-    """Returns the value of `position` for the side to move if both sides play their best.
+    """Returns the value of `position` for the side to move if both sides play the best moves.
 
-    That side is MAX, and the other is MIN. All values, including those passed to `watch`, are from MAX's point of view.
+    The side to move is MAX, the other is MIN. All values, including those passed to `watch`, are from MAX's view.
     """
     watch.enter(position)
     best: int | None = None

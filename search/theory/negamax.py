@@ -1,8 +1,8 @@
 """Negamax: minimax as one function instead of two.
 
 min(a, b) = -max(-a, -b), and one side's value is the negative of the other's. So if every value is from the point of
-view of the side to move, one function serves both sides, and the sign changes at each ply. The later searches of
-numbers in this package have this form, as in most engines.
+view of the side to move, one function serves both sides, and the sign changes at each ply. The later algorithms for
+numbers in this package have this form, and so do the searches of most engines.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from search.theory.watch import UNWATCHED, Watcher
 
 
 def negamax(game: Game[Position, Move], position: Position, watch: Watcher[Position, int] = UNWATCHED) -> int:
-    """Returns the minimax value of `position`. All values are from the point of view of the side to move there."""
+    """Returns the minimax value of `position`. The value of each position is from the view of its side to move."""
     watch.enter(position)
     best: int | None = None
     for move in game.moves(position):

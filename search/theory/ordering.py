@@ -19,14 +19,14 @@ KILLERS: Final = 2
 
 
 class Ordering(Protocol[PositionIn, MoveIn]):
-    """An interface for estimates of how good moves are."""
+    """An interface for objects that rank moves by how good they are likely to be."""
 
     def rank(self, position: PositionIn, move: MoveIn, ply: int) -> int:
         """Returns the rank of `move`; moves with higher ranks are searched first. `ply` counts from the root."""
         ...
 
     def learn(self, position: PositionIn, move: MoveIn, ply: int, depth: int) -> None:
-        """Learns that `move` caused a cutoff in a search of `position` to `depth`. `ply` counts from the root."""
+        """Learns that `move` caused a cutoff in a search of `position` to `depth` plies. `ply` counts from the root."""
         ...
 
 
@@ -37,9 +37,9 @@ def arrange(
     ply: int,
     first: Move | None = None,
 ) -> list[Move]:
-    """Returns a list of `moves`, sorted by `orderings`, with the move `first` in front if it is one of them.
+    """Returns a list of `moves`, sorted by `orderings`, with the move `first` in front if `moves` contains it.
 
-    Each ordering breaks the ties of the previous one. Moves with equal ranks in all orderings keep their order.
+    Each ordering breaks the ties of the previous ones. Moves with equal ranks in all orderings keep their order.
     """
     return sorted(
         moves,
@@ -82,7 +82,8 @@ class Killers(Generic[Position, Move]):
 class History(Generic[Position, Move]):
     """An ordering that prefers moves that often caused cutoffs in the tree. (Schaeffer, ICCA Journal 6, 1983.)
 
-    Each move of each side has a score. A cutoff adds the square of the search depth, because deeper cutoffs save more.
+    Each move of each side has a score. The move that causes a cutoff gains the square of the search depth,
+    because deeper cutoffs save more.
     """
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ MATED: Final = -1_000_000
 #: The usual values of pieces in centipawns, indexed by python-chess's piece types.
 PIECE_VALUES: Final = (0, 100, 320, 330, 500, 900, 0)
 
-#: The value of a piece's step towards the centre, in centipawns.
+#: The value in centipawns of each step by which a piece is nearer to the centre.
 _CENTRE_STEP: Final = 5
 
 #: The number of steps from each square to the nearest edge: 0 at the edge, 3 in the middle.

@@ -22,27 +22,27 @@ class _Visit:
     """A visit to a node on the path from the root to the current node."""
 
     node: int
-    #: The window at the start of the visit (`low` to `high`), and the current window.
+    #: The window at the start of the visit (`low` to `high`), and the current window (`alpha` to `beta`).
     low: Any
     high: Any
     alpha: Any
     beta: Any
     #: Whether this visit has a null window.
     is_scout: bool
-    #: The value that is certain so far from the children of this visit.
+    #: The value of the node as far as the children searched in this visit make it certain, or None.
     value: Any = None
     #: The number of children whose searches have ended.
     done: int = 0
-    #: The node's exact value, as soon as it is known independently of the window.
+    #: The node's exact value, or None until it is known independently of the window.
     exact: Any = None
     #: Whether a child of this node or of a node below it was skipped.
     was_cut: bool = False
-    #: The child that the value comes from, or -1 if there is none.
+    #: The child from which `value` comes, or -1 if there is none.
     best: int = -1
 
 
 class Recorder(Watcher[int, Any]):
-    """A watcher that collects the events of one search of `tree`, whose positions are the tree's nodes.
+    """A watcher that collects the events of one search of `tree`; the positions of the search are the tree's nodes.
 
     `children` is the visiting order; `view` must be "max" for a search in a lattice. More than `most_events` events end
     the search with `TreeError`. `check` is called every few events, and an exception that it raises ends the search.
@@ -139,10 +139,10 @@ class Recorder(Watcher[int, Any]):
         self.events.append(Event("window", position, *self._window(position, alpha, beta), reason=reason))
 
     def line(self) -> list[int]:
-        """Returns the nodes of the principal variation from the root, as far as the search found it.
+        """Returns the nodes of the principal variation from the root, as far as the search found them.
 
         The variation ends at a node whose value came from the table. In a lattice, it follows children with the same
-        value as their parent, and ends at a node whose value only several children together give.
+        value as their parent, and ends at a node without such a child.
         """
         line, node = [0], self._best[0]
         while node >= 0:

@@ -9,10 +9,10 @@ from search.theory.tree_text import write_indented
 
 
 def run_as_text(run: Run) -> str:
-    """Returns the tree as indented text, in the format that `read_tree` reads.
+    """Returns the tree of a run as indented text, in a format that `read_tree` reads.
 
     A node's window and value (`v=`) are those of its latest visit. `(cut after 2 of 3: alpha-deep)` says that the last
-    of three children was skipped, and why; `(pruned)` says that a node was never visited.
+    of three children was skipped, and gives the reason; `(pruned)` says that a node was never visited.
     """
     show = run.lattice.format
     remarks = dict.fromkeys(range(len(run.tree)), "(pruned)")

@@ -3,8 +3,8 @@
 Trees here are nested sequences: a leaf is a number, and an inner node is the sequence of its children. Each step is a
 complete program; the tests run it and count the nodes that it visits.
 
-Steps 1 and 2 find the depth of the leaf nearest to the root. Steps 3 and 4 show that the same trick works for any
-running minimum or maximum. Steps 5 to 7 alternate minima and maxima; step 8 merges their two functions into one.
+Steps 1 and 2 find the depth of the leaf nearest to the root. Steps 3 and 4 show that the method of step 2 works for any
+running minimum or maximum. Steps 5 to 7 alternate minima and maxima; step 8 merges the functions of step 7 into one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Nested: TypeAlias = "int | Sequence[Nested]"
 INFINITE: Final = 1 << 30
 
 
-# Step 1. The smallest depth of a leaf: visit everything, keep the minimum.
+# Step 1. Find the smallest depth of a leaf: visit every node and keep the minimum.
 def smallest_depth(node: Nested, depth: int = 0) -> int:
     """Returns the depth of the leaf nearest to `node`, which is at `depth`, by visiting every node."""
     if isinstance(node, int):
@@ -29,11 +29,11 @@ def smallest_depth(node: Nested, depth: int = 0) -> int:
     return smallest
 
 
-# Step 2. Pass the known minimum to the children. A node as deep as the nearest leaf so far can only contain leaves that
-# are no nearer, so its visit ends at once. This trick and all later steps have two parts: a bound that is passed down,
-# and a test that stops the work.
+# Step 2. Pass the smallest depth found so far to the children. A node that is at least as deep has no nearer leaf below
+# it, so its visit ends at once. This step and all later steps have two parts: a bound that is passed down, and a test
+# that ends the work early.
 def smallest_depth_stopping(node: Nested, so_far: int = INFINITE, depth: int = 0) -> int:
-    """Returns `smallest_depth(node, depth)` if that is below `so_far`, otherwise a number that is at least `so_far`."""
+    """Returns `smallest_depth(node, depth)` if it is less than `so_far`, otherwise a number >= `so_far`."""
     if isinstance(node, int) or depth >= so_far:
         return depth
     smallest = INFINITE
@@ -42,7 +42,7 @@ def smallest_depth_stopping(node: Nested, so_far: int = INFINITE, depth: int = 0
     return smallest
 
 
-# Step 3. Stop a running maximum. Forget depths: a caller needs the maximum of numbers only if it is below a ceiling.
+# Step 3. Stop a running maximum. Suppose that a caller needs the maximum of some numbers only if it is below a ceiling.
 # A running maximum never falls, so the remaining numbers can be skipped as soon as it reaches the ceiling.
 def maximum_below(numbers: Sequence[int], ceiling: int) -> int:
     """Returns the largest number if all are below `ceiling`, otherwise the first number that is at least `ceiling`."""
@@ -54,7 +54,7 @@ def maximum_below(numbers: Sequence[int], ceiling: int) -> int:
     return largest
 
 
-# Step 4. The mirror image: a running minimum never rises, so it can stop at a floor.
+# Step 4. Stop a running minimum. It never rises, so the remaining numbers can be skipped as soon as it reaches a floor.
 def minimum_above(numbers: Sequence[int], floor: int) -> int:
     """Returns the smallest number if all are above `floor`, otherwise the first number that is at most `floor`."""
     smallest = INFINITE
@@ -65,9 +65,9 @@ def minimum_above(numbers: Sequence[int], floor: int) -> int:
     return smallest
 
 
-# Step 5. A floor comes from the maximum of several minima. The first minimum is known before the second is computed:
-# once the second has fallen to the first, it can no longer raise the maximum. So the running maximum of one level is
-# the floor of the level below, and the floor rises from row to row.
+# Step 5. Compute the maximum of several minima. A running minimum that has fallen to the running maximum of the earlier
+# minima can no longer raise this maximum. So the running maximum is the floor of the next minimum, and this floor can
+# only rise from row to row.
 def maximum_of_minima(rows: Sequence[Sequence[int]]) -> int:
     """Returns the maximum of the minima of the rows."""
     largest = -INFINITE
@@ -77,7 +77,7 @@ def maximum_of_minima(rows: Sequence[Sequence[int]]) -> int:
 
 
 # Step 6. Alternate maxima and minima down a tree. MAX passes its running maximum to MIN as a floor; MIN passes its
-# running minimum to MAX as a ceiling. Each node knows only its parent's value: shallow pruning.
+# running minimum to MAX as a ceiling. Each node knows only its parent's running value. This is called shallow pruning.
 def shallow_max(node: Nested, ceiling: int = INFINITE) -> int:
     """Returns the minimax value of `node`, with MAX to move, or a lower bound on it that is >= `ceiling`."""
     if isinstance(node, int):
@@ -102,9 +102,9 @@ def shallow_min(node: Nested, floor: int = -INFINITE) -> int:
     return smallest
 
 
-# Step 7. Keep the bounds from further up. A MAX node's grandparent is a MAX node, too, and may have a higher value by
-# now. A value that does not beat the grandparent's is useless: the grandparent would not choose this line. So both
-# bounds are passed down, and each level tightens one: deep pruning. The floor is called alpha, the ceiling beta.
+# Step 7. Keep the bounds from further up. A MAX node's grandparent is a MAX node, too. A value that does not exceed the
+# grandparent's running maximum is useless, because the grandparent would not choose this line. So both bounds are
+# passed down, and each level tightens one of them: deep pruning. The floor is called alpha, the ceiling beta.
 def max_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
     """Returns the minimax value of `node`, with MAX to move, if it lies between `alpha` and `beta`.
 
@@ -122,7 +122,7 @@ def max_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int
 
 
 def min_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-    """Returns the same as `max_value`, but with MIN to move."""
+    """Returns the minimax value of `node`, with MIN to move, or a bound on it, as `max_value` does with MAX to move."""
     if isinstance(node, int):
         return node
     smallest = INFINITE
@@ -136,9 +136,9 @@ def min_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int
 
 # Step 8. Merge the two functions. min(a, b) = -max(-a, -b): from the point of view of the side to move, MIN does the
 # same as MAX, with signs changed and the two bounds swapped. `search.theory.alphabeta.alpha_beta` is this function for
-# any game, with a watcher.
+# any game, with a watcher that it calls at each step.
 def value_to_mover(node: Nested, sign: int = 1, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-    """Returns the same as `max_value` if `sign` is 1, or `min_value` if it is -1, but for the side to move."""
+    """Returns the same as `max_value` (`sign` is 1) or `min_value` (`sign` is -1), but all values are the mover's."""
     if isinstance(node, int):
         return sign * node
     best = -INFINITE

@@ -2,7 +2,7 @@
 
 Alpha-beta often learns only a bound, so an entry says what kind of bound its value is. An entry answers a search only
 if both have the same depth, and the value is exact, a lower bound >= beta, or an upper bound <= alpha. Any other entry
-may still have a best move, which is a good move to search first. (Slate and Atkin, "Chess 4.5", 1977; Marsland, 1986.)
+may still contain a best move, which is good to search first. (Slate and Atkin, "Chess 4.5", 1977; Marsland, 1986.)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Bound(Enum):
 
 
 def bound_of(value: int, alpha: int, beta: int) -> Bound:
-    """Returns what kind of bound `value` is if a search with this window and `alpha_beta`'s contract returned it."""
+    """Returns the kind of bound that `value` is if a search with this window returned it (see `alpha_beta`)."""
     if value <= alpha:
         return Bound.UPPER
     return Bound.LOWER if value >= beta else Bound.EXACT
@@ -56,7 +56,7 @@ class Entry(Generic[Move]):
 
 
 class Table(Generic[Move]):
-    """A transposition table of unlimited size, with one entry for each position, from its latest search.
+    """A transposition table of unlimited size, with one entry for each position, from that position's latest search.
 
     An entry is written when the search of its position ends. So a position that recurs within its own search (a
     depth-limited game may repeat positions) finds no entry, or one from an earlier search.

@@ -1,4 +1,4 @@
-"""Tic-tac-toe: small enough to search to its end, large enough to show what pruning and a table save."""
+"""Tic-tac-toe: small enough to search to the end, large enough to show what pruning and a table save."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Position: TypeAlias = tuple[int, int]
 #: The empty board.
 START: Final[Position] = (0, 0)
 
-#: The value of a won game; guesses are smaller.
+#: The value of a won game for the winner; guesses are always smaller.
 WIN: Final = 10
 
 #: The rows, columns and diagonals, as bits.
@@ -46,7 +46,7 @@ class TicTacToe:
         return position
 
     def guess(self, position: Position) -> int:
-        """Returns the number of lines that the side to move can still complete, minus those that the other side can."""
+        """Returns the number of lines that the side to move can still complete, minus those of the other side."""
         mine, theirs = position
         return sum((not line & theirs) - (not line & mine) for line in LINES)
 

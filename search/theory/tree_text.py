@@ -7,8 +7,8 @@ Indented       MAX d=2 a=-inf b=+inf v=3          one line per node, children in
                    3 a=-inf b=+inf                remaining depth, window, value, or text in parentheses
 JSON           {"mover": "max", "tree": [[3, 12, 8], {"label": "root", "children": [{"value": 2}]}]}
 
-A leaf's value is a word without spaces, except within brackets like `{a, b}` and `(1, 0)`, or a string in double
-quotes. The algorithm reads it as an integer or as an element of a lattice. JSON can nest at most
+A leaf's value is a string in double quotes, or a word, which may contain spaces only within brackets, as in `{a, b}`
+and `(1, 0)`. The algorithm reads the value as an integer or as an element of a lattice. JSON can nest at most
 `engine.files.NESTING` levels deep; deeper trees need another format.
 """
 
@@ -34,7 +34,7 @@ _Read: TypeAlias = "Expansion[_Read]"
 #: The words for the side to move in nested lists and indented text; True means MAX.
 _MOVERS: Final = {"MAX": True, "MIN": False}
 
-# Words. Within brackets, a word may contain anything but a newline; brackets nest once, as in `(1,{a,b})`.
+# A word may contain spaces and punctuation only within brackets, but no newline. Brackets may nest once: `(1,{a,b})`.
 _INNER: Final = r"\([^({\n)]*+\)|\{[^({\n}]*+\}"
 _GROUP: Final = rf"\((?:[^({{\n)]|{_INNER})*+\)|\{{(?:[^({{\n}}]|{_INNER})*+\}}"
 _WORD: Final = rf'(?:[^\s,:"(){{}}\[\]]|{_GROUP})++'
@@ -68,8 +68,8 @@ def guess_format(text: str) -> Format:
 
     Braces enclose objects in JSON and sets in the other formats. An object begins with a quoted name and a colon. An
     empty object is not a node, so `{}` is the empty set. A text that begins with a brace and a quote is JSON even if
-    the colon is missing, unless a comma or the closing brace takes its place. A nested list begins with `[`, possibly
-    after a mover or a label, or consists of a mover and a leaf on one line.
+    the colon is missing, unless a comma or the closing brace is in its place. A nested list begins with `[`, possibly
+    after MAX, MIN or a label, or consists of MAX or MIN and a leaf on one line.
     """
     # The text after an unclosed quote is not scanned again, because that would take quadratic time.
     bare = _TO_QUOTE.sub(lambda match: '""' if match[1] else match[0], text)
@@ -82,7 +82,7 @@ def guess_format(text: str) -> Format:
 
 
 def write_list(tree: Tree) -> str:
-    """Returns the tree as a nested list on one line."""
+    """Formats a tree as a nested list on one line, which `read_tree` can read."""
     parts: list[str] = [] if tree.root_is_max else ["MIN "]
     open_nodes: list[int] = []
     for node, leaf in enumerate(tree.leaf):
@@ -195,7 +195,7 @@ def _read_list(text: str) -> Tree:
 
 @dataclass(slots=True)
 class _Level:
-    """An open node in indented text: its indentation, its children, and their indentation (None before the first)."""
+    """An open node in indented text: its indentation, its children, and their indentation (None if it has none yet)."""
 
     margin: int
     children: list[_Read] = field(default_factory=list)
@@ -234,7 +234,7 @@ def _read_indented(text: str) -> Tree:
 
 
 def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:
-    """Returns a node's label, kind or value, and the place of this word. Raises `TreeError` if the line is invalid."""
+    """Returns a node's label, the word after it (MAX, MIN or a value), and its place. Raises `TreeError` if invalid."""
     label, kind, where, index = "", "", (number, start + 1), start
     while index < len(line):
         place = (number, index + 1)

@@ -1,4 +1,4 @@
-"""Trees whose nodes are all stored, and the game that is played on such a tree."""
+"""Explicit trees, whose nodes are all stored in memory, and the game of moving from node to node in such a tree."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Tree:
         return self.label[node] or f"#{node}"
 
     def values(self, parse: Callable[[str], Value]) -> list[Value | None]:
-        """Returns the leaves' parsed values, and None at inner nodes. Raises `TreeError` at the first invalid leaf."""
+        """Returns each leaf's parsed value, and None for each inner node. Raises `TreeError` if a leaf is invalid."""
         values: list[Value | None] = []
         for text, place in zip(self.leaf, self.places, strict=True):
             try:
@@ -105,7 +105,7 @@ class Tree:
         return values
 
     def integers(self) -> list[int | None]:
-        """Returns the leaves' integers, and None at inner nodes. Raises `TreeError` if a leaf is not an integer."""
+        """Returns each leaf's integer, and None for each inner node. Raises `TreeError` if a leaf is not an integer."""
         return self.values(integer)
 
     def uniform(self) -> tuple[int, int] | None:
@@ -137,7 +137,7 @@ def grown_tree(
     root_is_max: bool = True,
     most_nodes: int = MAX_NODES,
 ) -> Tree:
-    """Returns the tree that grows from `root` as `expand` is called for each node in preorder.
+    """Returns the tree that results if `expand` is called for each node in preorder, beginning with `root`.
 
     `expand` returns a node's label, its place in a text, and either the text of a leaf or a list of children. Raises
     `TreeError` if the tree has more than `most_nodes` nodes or MAX_DEPTH plies, or if a list of children is empty.
@@ -187,7 +187,7 @@ def minimax_values(tree: Tree, leaf_values: Sequence[int | None]) -> list[int]:
 class TreeGame:
     """A tree with integers at its leaves, as a `SearchGame`: positions are nodes, and moves are numbers of children.
 
-    `children` gives the order of the moves, by default the tree's own; a move has the same number in any order. The
+    `children` gives the order of the moves, by default the tree's own. It does not affect the numbers of the moves. The
     guess is the average of the leaves below a position: like an evaluation, it is fairly good but sometimes wrong.
     Equal subtrees with the same side to move have the same key. Raises `TreeError` if a leaf is not an integer.
     """
