@@ -1,7 +1,7 @@
 """Functions that select and load the tracing build of the kernels. Importing this module does not import the kernels.
 
-Loading takes a second from the cache, or half a minute if the kernels must be compiled. A separate thread loads them,
-so that a caller that waits gets progress reports and can stop waiting early.
+Loading takes a second from the cache, or half a minute if the kernels must be compiled. A separate thread loads the
+kernels, so that a waiting caller gets progress reports and can stop waiting early.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from engine.compiler import compiling
 from search.explorer.jobs import Job
 
-#: The environment variable that `engine.compiler.jit` reads.
+#: The environment variable by which `engine.compiler.jit` chooses the build.
 VARIABLE: Final = "SECATEUR_TRACING"
 
 #: Seconds of loading before the first progress report. Loading from the cache takes less time.
@@ -25,7 +25,7 @@ SILENCE: Final = 1.5
 def choose_tracing() -> None:
     """Makes this process and its child processes use the tracing build.
 
-    Call it before the kernels are imported. Raises RuntimeError if the playing build is already imported.
+    Call this function before the kernels are imported. Raises RuntimeError if the playing build is already imported.
     """
     jit = sys.modules.get("engine.compiler.jit")
     if jit is not None and not jit.TRACING:
@@ -36,7 +36,7 @@ def choose_tracing() -> None:
 
 
 class KernelLoader:
-    """A loader of the kernels that a recorded search runs. It loads them once, and any number of threads may wait."""
+    """A loader of the kernels that a recorded search runs. It loads them once. Any number of threads may wait."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -49,7 +49,7 @@ class KernelLoader:
         """Starts loading, unless an earlier call has started it, and waits until the kernels are loaded.
 
         Reports progress to the job after SILENCE seconds of loading and then every `every` seconds. If the job is
-        stopped, raises `StoppedError`, but loading continues. If loading fails, raises the exception that it raised.
+        stopped, raises `StoppedError`, but loading continues. If loading fails, raises the same exception as loading.
         """
         with self._lock:
             if self._thread is None:

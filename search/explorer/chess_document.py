@@ -4,7 +4,7 @@ A document is one JSON object. Its long tables are stored as columns, which keep
 
     format, version, kind   "secateur trace", 1, "chess"
     engine, evaluation      the engine with its version, and the evaluation that it used
-    fen, before, position   the game's first position, its moves (UCI), and the position that was searched (FEN)
+    fen, before, position   the game's first position (FEN), its moves (UCI), and the position that was searched (FEN)
     chess960                whether castling is written as king takes rook
     limits, without         {"depth", "nodes", "milliseconds"}, null for no limit; keys of techniques switched off
     scores                  {"infinite", "mate", "mate_bound"}: a mate in n plies scores mate - n, at least mate_bound
@@ -13,7 +13,7 @@ A document is one JSON object. Its long tables are stored as columns, which keep
     iterations              one object for each depth: {"depth", "score", "value", "alpha", "beta", "nodes", "line",
                             "first_node", "last_node", "complete", "windows"}; alpha and beta are those of the last
                             window; a window is {"alpha", "beta", "value", "outcome", "first_node", "last_node"}
-    nodes                   the columns NODE_COLUMNS, a row for each visit, in the order of entering
+    nodes                   the columns NODE_COLUMNS, a row for each visit, in the order in which the visits began
     pruned                  the columns "node" (a row of `nodes`), "move" and "reason", a row for each skipped move
     moves                   UCI texts ("0000" for a null move); the columns "move" are indices into them, -1 for no move
     reasons                 [{"key", "text"}]; the columns "end" and "reason" are indices into this list
@@ -48,7 +48,7 @@ MOST_BYTES: Final = 512 << 20
 #: A JSON object.
 Document = dict[str, Any]
 
-#: Why a node ended or a move was skipped: key and meaning, in the order of the codes of `search.kernels.tracing`.
+#: Why a node ended or a move was skipped: the key and meaning of each reason, in the order of the kernels' codes.
 REASONS: Final = (
     ("stopped", "the search was stopped before this node ended"),
     ("draw", "a draw by the rules: repetition, fifty moves, or too little material to mate"),
@@ -80,7 +80,7 @@ REASONS: Final = (
 #: The keys of reasons whose technique can be switched off. A search without the technique shows what it saves.
 SWITCHES: Final = tuple(key for key, _ in REASONS if key in BY_NAME)
 
-#: Why a position is searched: key and meaning, in the order of the codes of `search.kernels.tracing`.
+#: Why a position is searched: the key and meaning of each reason, in the order of the kernels' codes (see `tracing`).
 SEARCHES: Final = (
     ("window", "the root, with this window"),
     ("razor", "quiescence at the same position, to see whether captures help (razoring)"),
@@ -93,10 +93,10 @@ SEARCHES: Final = (
     ("full-depth", "the same move again to its full depth, because its reduced search beat alpha"),
     ("open-window", "the same move again with an open window, because it beat alpha"),
 )
-#: The searches of a move: the first one, and those that repeat it.
+#: The keys of SEARCHES for a move: its first search, and the repetitions of this search.
 MOVE_SEARCHES: Final = ("move", "full-depth", "open-window")
 
-#: The stages of the move picker in which it returns moves.
+#: The stages in which the move picker returns moves: key and meaning.
 STAGES: Final = (
     ("root", "the root's moves, in the order of the last iteration"),
     ("table", "the move from the transposition table (TT)"),
@@ -181,7 +181,7 @@ def save(document: Document, path: Path | Output) -> None:
 
 
 def recording_output(path: Path | Output) -> Output:
-    """Returns the output file for a document. Raises OSError unless it is new, empty or a recording, and writable."""
+    """Returns the output file for a document. Raises OSError if it is not writable or contains anything else."""
     return Output.at(path, _is_recording, "recording")
 
 
@@ -195,7 +195,7 @@ def _is_recording(head: bytes) -> bool:
 
 
 def read_text(path: Path) -> str:
-    """Returns a file's text, decompressed if necessary. Raises OSError, and DocumentError if it is not valid text."""
+    """Returns a file's text, decompressed if necessary. Raises OSError, and DocumentError if the content is invalid."""
     data = read_bytes(path, MOST_BYTES)
     if data.startswith(b"\x1f\x8b"):
         try:

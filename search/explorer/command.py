@@ -84,7 +84,7 @@ def _parser() -> Parser:
 
 def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> int:
     try:
-        # Imported late: only the page needs the extra.
+        # Imported late, because only the page needs the packages of the extra 'explore'.
         from search.explorer.server import HOST, listen, serve
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in _SERVER_PACKAGES:
@@ -119,7 +119,7 @@ def _errors(path: object) -> Iterator[None]:
 
 
 def _record(options: argparse.Namespace) -> int:
-    """Records a search, saves the recording, and prints its result or report. Checks the options before compiling."""
+    """Checks the options, loads the kernels, records a search, saves the recording, and prints its result or report."""
     from search.explorer.positions import read_board
 
     with _errors(options.record):

@@ -1,7 +1,7 @@
-"""Node counts of searches with one technique switched off. A recording's statistics only estimate what it saves.
+"""Node counts of searches with one technique switched off. A recording's statistics only estimate these counts.
 
-Each count comes from a separate search of the same position to the same depth. This search starts from an empty TT, and
-no node above its root limits the window. The counts, and a document's `costs`, have this form:
+Each count comes from a separate search of the same position to the same depth, which starts from an empty TT and is
+not limited by the window of a node above. The counts, and a document's `costs`, have this form:
 
     {"depth", "nodes", "value", "without": [{"reason", "nodes", "value"}]}
 
@@ -27,8 +27,8 @@ def costs_at(
 ) -> dict[str, Any]:
     """Searches a position to `depth` unchanged, then without each technique of `reasons` (keys of SWITCHES).
 
-    Returns the counts. `classical` and `without` apply to all searches, as in `record`. Tells the job which search is
-    running. Raises RecordingError if `record` does, and `StoppedError` if the job is stopped.
+    Returns the node counts. `classical` and `without` apply to all searches, as in `record`. Tells the job which search
+    is running. Raises RecordingError if `record` does, and `StoppedError` if the job is stopped.
     """
     asked, off = list(dict.fromkeys(reasons)), list(without)
     found: list[dict[str, Any]] = []
@@ -48,7 +48,7 @@ def costs_at(
 def costs_of_search(document: Document, job: Job) -> dict[str, Any]:
     """Returns the node counts of `costs_at` for a document's position, to the depth of its last complete iteration.
 
-    The techniques are those in the statistics of the document. Raises RecordingError if no iteration is complete,
+    The techniques are those that the document's statistics list. Raises RecordingError if no iteration is complete,
     PositionError if the document's moves cannot be replayed, and `StoppedError` if the job is stopped.
     """
     complete = [iteration["depth"] for iteration in document["iterations"] if iteration["complete"]]

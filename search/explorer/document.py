@@ -9,7 +9,7 @@
     order, order_name       all nodes in the order of an unpruned search, null for preorder; the name of that order
     events                  columns, a row for each event: "kind" and "reason" are indices into "kinds" and "reasons",
                             "node", "other": nodes; "alpha", "beta", "value": indices into "texts"; -1 means none
-    kinds, sentences        the kinds of events, and a sentence for each
+    kinds, sentences        the kinds of events, and an object with a sentence for each kind
     reasons                 [{"key", "text"}]; the first is empty and stands for no reason
     texts                   values and bounds as text, from MAX's view
     result                  {"value": text, "line": nodes of the principal variation}
@@ -77,7 +77,7 @@ def build_document(
 
 
 def _columns(run: Run, texts: list[str]) -> dict[str, list[int]]:
-    """Returns the events of a run as columns. Adds each different text of a bound or value to `texts` once."""
+    """Returns the events of a run as columns. Adds each distinct text of a bound or value to `texts` once."""
     events = run.events
     kinds = {kind: code for code, kind in enumerate(_KINDS)}
     reasons = {key: code for code, key in enumerate(_REASONS)}

@@ -42,7 +42,7 @@ def _tic_tac_toe(board: str, depth: int) -> str:
     """Returns the tree of `depth` plies from a position, as text. `board` is like "XX./OO./..."; X moved first."""
     cells = board.replace("/", "")
     crosses, noughts = (sum(1 << square for square, cell in enumerate(cells) if cell == sign) for sign in "XO")
-    # A position is a pair of sets of squares. Those of the side to move come first.
+    # A position is a pair of sets of squares. The set of the side to move comes first.
     position = (crosses, noughts) if crosses.bit_count() == noughts.bit_count() else (noughts, crosses)
     squares = [f"{column}{row}" for row in (3, 2, 1) for column in "abc"]
     return write_list(game_tree(TicTacToe(), position, depth, lambda _, move: squares[move]))

@@ -13,7 +13,7 @@ class StoppedError(Exception):
 class Job:
     """One piece of work. Other threads may read `progress` and call `stop` at any time.
 
-    `progress` describes how far the work is; it is "" at first. `on_progress` is called with every new description.
+    `progress` is a text that describes the current state of the work, at first "". `on_progress` gets every new text.
     """
 
     def __init__(self, on_progress: Callable[[str], None] | None = None) -> None:
@@ -32,7 +32,7 @@ class Job:
             callback()
 
     def when_stopped(self, callback: Callable[[], None]) -> None:
-        """Registers `callback`, which `stop` calls once. If the job is already stopped, calls it at once instead."""
+        """Registers `callback`, which `stop` calls once. If the job is already stopped, calls `callback` at once."""
         with self._lock:
             if not self._is_stopped:
                 self._on_stop.append(callback)

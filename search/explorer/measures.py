@@ -1,13 +1,13 @@
 """Statistics of a recorded search: the quality of its move ordering, what it skipped, and the visits saved.
 
-They are computed only from other fields of the document (see `search.explorer.chess_document`).
+The statistics are computed only from other fields of the document (see `search.explorer.chess_document`).
 
     first_move_best, branching, minimax_estimate, minimal_tree
                     the "share" of first_move, and the "branching", "minimax" and "minimal" of the deepest complete
                     iteration (see iterations and trees); each is null if unknown
     first_move      which move was the best, at nodes of the main search that ended with a cutoff or an exact value:
                     {"nodes": the number of these nodes, "first": the number whose first move was the best, "share":
-                    first / nodes, "by_number": the numbers whose best move was move 1, 2 ... 9, or any later move}
+                    first / nodes, "by_number": the numbers with move 1, 2 ... 9, or a later one as the best move}
     quiescence_first_move  the same for nodes of quiescence, but only those that ended with a cutoff
     iterations      for each complete iteration {"depth", "nodes", "branching": nodes ** (1 / depth), "growth": nodes
                     divided by the nodes of the previous complete iteration}
@@ -19,7 +19,7 @@ They are computed only from other fields of the document (see `search.explorer.c
 
 Plain minimax visits every node of the full tree. At ply k these are m0 * m1 * ... * m(k-1) nodes, where mi is the
 mobility at ply i. Any search without selectivity must visit at least Knuth and Moore's minimal tree to prove the value.
-At ply k it has the product of all mi with even i < k, plus the product of all mi with odd i < k, minus one ("An
+At ply k, its size is the product of all mi with even i < k, plus the product of all mi with odd i < k, minus one ("An
 analysis of alpha-beta pruning", Artificial Intelligence 6, 1975, here with branching that changes from ply to ply). The
 recorded search may still be smaller, because it reduces and skips moves and finds positions in the TT.
 """
@@ -32,7 +32,7 @@ from typing import Any, Final
 
 from search.explorer.chess_document import MOVE_SEARCHES, Document, decoded, skips
 
-#: The length of "by_number", whose last entry counts all later moves.
+#: The length of "by_number". The last entry counts the nodes whose best move was any later move.
 TOLD_APART: Final = 10
 
 #: The reasons that end a node after moves were searched.
@@ -152,9 +152,9 @@ def _growth(iterations: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
     """Returns the mean number of legal moves at each ply from 0 to the last iteration's depth - 1.
 
-    The means come from the last iteration with rows ([] if none has any). Quiescence counts only at plies that the
-    main search does not reach, because it mostly sees positions after captures. A ply without visits takes the mean
-    from two plies above.
+    The means come from the last iteration with rows; if no iteration has rows, the result is []. Quiescence counts only
+    at plies that the main search does not reach, because it mostly sees positions after captures. A ply without visits
+    takes the mean from two plies above.
     """
     recorded = [iteration for iteration in iterations if iteration["first_node"] >= 0]
     if not recorded:

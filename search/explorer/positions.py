@@ -24,9 +24,9 @@ class PositionError(RecordingError):
 def read_board(text: str, after: str | None = None) -> chess.Board:
     """Returns the board that a text describes, with its moves; "" and "startpos" mean the start position.
 
-    The word "moves" and UCI moves may follow "startpos" or a FEN, also of Chess960. A PGN gives the position of its
+    The word "moves" and UCI moves may follow "startpos" or a FEN (also for Chess960). A PGN gives the position of its
     first game after the last move of the main line, or after the move that `after` names: "23w" or "23" is White's 23rd
-    move, "23b" Black's, and "0" means before the first move. Raises PositionError. Needs no kernels.
+    move, "23b" Black's, and "0" means before the first move. Raises PositionError. Does not need the kernels.
     """
     stripped = text.strip()
     head, _, moves = stripped.partition(" moves ")

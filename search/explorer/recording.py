@@ -34,8 +34,8 @@ from search.techniques import BY_NAME, switched_off
 #: The default number of visits that a recording can hold.
 DEFAULT_CAPACITY: Final = 200_000
 
-# The keys of `chess_document.STAGES` by the picker's stage after it has returned a move. When it has returned the TT
-# move or a killer, the picker is already at the next stage.
+# The keys of `chess_document.STAGES` by the stage of the picker just after it has returned a move. After the TT move
+# and after a killer, the picker is already at the next stage.
 _STAGE_KEYS: Final = {
     ROOT: "root",
     NOISY_START: "table",
@@ -51,7 +51,7 @@ _SCORES: Final = {"infinite": INFINITE, "mate": MATE, "mate_bound": MATE_BOUND}
 
 @dataclass
 class _Search:
-    """A finished search: its iterations and, for the end of each, the totals of recorded rows and searched nodes."""
+    """A finished search: its iterations, and the numbers of rows and nodes in total at the end of each iteration."""
 
     worker: Any
     iterations: list[Iteration] = field(default_factory=list)
@@ -214,7 +214,7 @@ def _node_columns(rows: Any, moves: list[int]) -> dict[str, list[Any]]:
 
 
 def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, Any]]:
-    """Returns the document's "iterations". If the search ended during the last one, its "complete" is false."""
+    """Returns the document's "iterations". If the search ended during the last iteration, its "complete" is false."""
     found: list[tuple[int, Iteration | None, int, int]] = []
     for iteration, (row_end, node_end) in zip(search.iterations, search.ends, strict=True):
         found.append((iteration.depth, iteration, row_end, node_end))
@@ -250,7 +250,7 @@ def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, An
 
 
 def _window(rows: Any, row: int) -> dict[str, Any]:
-    """Returns an object for the search of the root that begins at `row`: its window, value, outcome and first row."""
+    """Returns the search of the root that begins at `row` as an object of "windows" (except for "last_node")."""
     alpha, beta = int(rows["alpha"][row]), int(rows["beta"][row])
     if rows["end"][row] == tracing.STOPPED:
         return {"alpha": alpha, "beta": beta, "value": None, "outcome": "stopped", "first_node": row}

@@ -8,7 +8,7 @@ from typing import Final
 
 from search.explorer.chess_document import Document, decoded, score_text, skips
 
-#: The most moves of a PV that the table of iterations shows.
+#: The maximum number of moves of a PV that the table of iterations shows.
 _LINE_MOVES: Final = 8
 
 
@@ -73,7 +73,7 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
         skipped[row][reason] += 1
 
     def describe(row: int) -> str:
-        """Returns the line for one visit: its move, type, depth, window, value, the reason that ended it, its size."""
+        """Returns the line for a visit: move, type, depth, window, value, the reason that ended the visit, and size."""
         code, search = nodes["move"][row], nodes["search"][row]
         name = document["moves"][code] if code >= 0 else f"({search})"
         if code >= 0 and search not in ("move", "null"):
@@ -94,7 +94,7 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
 
     first, last = recorded[-1]["first_node"], recorded[-1]["last_node"]
     yield f"tree of depth {recorded[-1]['depth']}, scores from the view of the side to move at each node"
-    # A stack of rows and their indentation; its last row is printed next.
+    # A stack of rows and their levels of indentation; the top of the stack is printed next.
     waiting = [(row, 0) for row in reversed(children[-1]) if first <= row <= last]
     for _ in range(lines):
         if not waiting:
@@ -108,7 +108,7 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
 
 
 def _summary(document: Document) -> Iterator[str]:
-    """Yields a table of the nodes that each reason ended, the moves skipped, the visits saved, and any `costs`."""
+    """Yields a table of the reasons: nodes ended, moves skipped, visits saved, and the counts of "costs" if present."""
     texts = {row["key"]: row["text"] for row in document["reasons"]}
     costs = document.get("costs")
     counted = {}

@@ -1,8 +1,8 @@
 """The explorer's server, which serves the page and its searches to this machine only.
 
-It listens on 127.0.0.1. Another web page in the same browser could still try to reach it: through a name that resolves
-to 127.0.0.1, which the check of the Host header refuses, or by posting forms, which the checks of Origin and content
-type refuse. Paths are looked up in a table of the page's files, so no other file can be read.
+It listens on 127.0.0.1. Another web page in the same browser could still try to send requests: through a name that
+resolves to 127.0.0.1, which the check of the Host header refuses, or by posting forms, which the checks of Origin and
+content type refuse. Paths are looked up in a table of the page's files, so no other file can be read.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from search.theory.trees import MAX_BYTES
 
 HOST: Final = "127.0.0.1"
 
-#: The longest request in bytes. A tree's text may be twice as long in JSON, which escapes line ends and quotes.
+#: The maximum size of a request in bytes. JSON escapes line ends and quotes, which can double the size of a tree.
 MAX_BODY: Final = 2 * MAX_BYTES + 100_000
 
-#: The most seconds that a search waits for its turn.
+#: The maximum time that a search waits for its turn, in seconds.
 PATIENCE: Final = 120.0
 
-#: The most open connections: more than a browser opens, and fewer than the files that a process may have open.
+#: The maximum number of connections: more than a browser opens, and fewer than the files that a process may open.
 MOST_CONNECTIONS: Final = 64
 
-#: Seconds between two checks of whether a search that waits for its turn has been stopped.
+#: The time between two checks of whether a waiting search has been stopped, in seconds.
 _TICK: Final = 0.2
 
 _JOB_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -163,7 +163,7 @@ class _Jobs:
 
     @contextmanager
     def _entered(self, name: str, job: Job) -> Iterator[None]:
-        """Registers a job for the `with` block if `name` is not "". Raises RequestError for an invalid or used name."""
+        """Registers a job for the `with` block unless `name` is "". Raises RequestError if it is invalid or in use."""
         if name and not _JOB_NAME.fullmatch(name):
             raise RequestError("a job's name must be 1 to 64 letters, digits or hyphens")
         if name in self._jobs:
@@ -176,7 +176,7 @@ class _Jobs:
             self._jobs.pop(name, None)
 
     async def _take_turn(self, job: Job) -> None:
-        """Waits for the job's turn. Raises StoppedError if the job is stopped, TimeoutError after PATIENCE seconds."""
+        """Waits for the job's turn. Raises StoppedError if it is stopped, or TimeoutError after PATIENCE seconds."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + PATIENCE
         job.tell("waiting for an earlier search")
@@ -200,7 +200,7 @@ async def _stop_when_gone(request: Request, job: Job) -> None:
 
 
 async def _body(request: Request) -> object:
-    """Returns the JSON value of a request. Raises RequestError if it is not JSON or is longer than MAX_BODY bytes."""
+    """Returns the JSON value of a request. Raises RequestError if its body is not JSON or exceeds MAX_BODY bytes."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RequestError("the content type of a request must be application/json")
     data = bytearray()
@@ -257,7 +257,7 @@ class _Guard:
 
 
 class _Connection(H11Protocol):
-    """A connection. If MOST_CONNECTIONS others are open, it replaces the oldest idle one, or else the oldest."""
+    """A connection to a client. If MOST_CONNECTIONS others are open, it replaces the oldest idle one or the oldest."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accepts a connection, and aborts another one if MOST_CONNECTIONS others are open."""
@@ -278,7 +278,7 @@ def listen(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if os.name == "posix":
-            # Allows a port that another server used a moment ago. On Windows, the option has another meaning.
+            # Allows a port that another server has just released. On Windows, the option has another meaning.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
         listener.listen(MOST_CONNECTIONS)
@@ -289,7 +289,7 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(listener: socket.socket, opened: dict[str, Any] | None = None) -> None:
-    """Serves the page until interrupted. The page first shows `opened`, as in `make_app`."""
+    """Serves the page on `listener` until interrupted. The page first shows `opened`, as in `make_app`."""
     config = uvicorn.Config(
         make_app(listener.getsockname()[1], opened),
         log_level="critical",

@@ -1,7 +1,7 @@
 """The functions that answer the page's requests. They map JSON values to JSON values and are independent of HTTP.
 
-Each function gets a job. If it takes long, it reports its progress to the job and ends early if the job is stopped,
-usually by raising `StoppedError`.
+Each function gets a job. Functions that take long report their progress to the job, and end early if the job is
+stopped, usually by raising `StoppedError`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_CHESS_DEPTH: Final = 60
 MOST_CHESS_NODES: Final = 10_000_000
 
 _LONGEST_TITLE: Final = 200
-#: The most moves of a game, or names of techniques, in a request.
+#: The maximum number of moves of a game, and of names of techniques, in a request.
 _MOST_TEXTS: Final = 2_000
 _MOST_SEED: Final = 10**9
 
@@ -47,7 +47,7 @@ _ORDER_NAMES: Final[dict[str, str]] = {
 
 
 class RequestError(ValueError):
-    """Raised if a request is invalid. `line` and `column` locate the error in the tree's text; 0 means no place."""
+    """Raised if a request is invalid. `line` and `column` locate the error in the tree's text, or are 0."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         self.line, self.column = line, column
@@ -65,7 +65,7 @@ ANSWERS: Final[dict[str, Answer]] = {}
 
 
 def _answer(work: Callable[[object, Job], dict[str, Any]]) -> Answer:
-    """Registers `work`, with its errors about trees, lattices, algorithms and positions turned into RequestErrors."""
+    """Registers and returns a version of `work` that raises RequestError for errors in trees, lattices or positions."""
 
     @functools.wraps(work)
     def answer(body: object, job: Job | None = None) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class _Asked:
 
 
 def _ask(body: object) -> _Asked:
-    """Checks a request and returns the search that it describes. Raises RequestError, or TreeError for its text."""
+    """Returns the search that a request describes. Raises RequestError, or TreeError if the tree's text is invalid."""
     fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title"))
     text = _text(fields, "text", most=None)
     form = fields.get("format")
@@ -194,7 +194,7 @@ def _lattice(value: object) -> tuple[dict[str, str] | None, Lattice[Any] | None]
 def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:
     """Checks the field "hand" of a request, and returns the new order of the children of each reordered node.
 
-    Raises RequestError unless every order belongs to a node of the tree and contains each of its children once.
+    Raises RequestError unless every order belongs to a node of the tree and contains each child of the node once.
     """
     if not isinstance(value, dict):
         raise RequestError('"hand" must be an object that maps nodes to lists of their children')
@@ -284,7 +284,7 @@ def trace(body: object, job: Job) -> Document:
 
 @_answer
 def export(body: object, job: Job) -> dict[str, Any]:
-    """Runs the requested search, and returns it as indented text ("text") and as a graph for Graphviz ("dot")."""
+    """Runs the requested search, and returns the run as indented text ("text") and as a Graphviz drawing ("dot")."""
     done = _run(_ask(body), job)
     return {"text": run_as_text(done), "dot": run_as_dot(done)}
 
