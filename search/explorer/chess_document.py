@@ -1,6 +1,6 @@
 """The document of a recorded chess search: its fields and its files. This module does not import the kernels.
 
-A document is one JSON object. Its long tables are stored as columns, which keeps 100,000 visits small.
+A document is one JSON object. Its long tables are stored as columns, so that a document with 100,000 visits is small.
 
     format, version, kind   "secateur trace", 1, "chess"
     engine, evaluation      the engine with its version, and the evaluation that it used
@@ -42,7 +42,7 @@ FORMAT: Final = "secateur trace"
 VERSION: Final = 1
 KIND: Final = "chess"
 
-#: The largest file, in bytes, that `read_text` accepts, before and after decompression.
+#: The maximum size, in bytes, of a file that `read_text` accepts, before and after decompression.
 MOST_BYTES: Final = 512 << 20
 
 #: A JSON object.
@@ -77,7 +77,7 @@ REASONS: Final = (
     ("excluded", "the TT move, which the singular search leaves out to see whether any other move is nearly as good"),
 )
 
-#: The keys of reasons whose technique can be switched off. A search without the technique shows what it saves.
+#: The keys of reasons whose technique can be switched off. A search without it shows what the technique saves.
 SWITCHES: Final = tuple(key for key, _ in REASONS if key in BY_NAME)
 
 #: Why a position is searched: the key and meaning of each reason, in the order of the kernels' codes (see `tracing`).
@@ -114,7 +114,7 @@ TYPES: Final = (
 )
 
 _TABLES: Final = {"reasons": REASONS, "searches": SEARCHES, "stages": STAGES, "types": TYPES}
-#: For each column of nodes that contains codes, the table into which they are indices.
+#: For each column of nodes that contains codes, the table into which the codes are indices.
 _CODES: Final = {"end": "reasons", "search": "searches", "stage": "stages", "type": "types"}
 
 #: The columns of nodes.
@@ -181,7 +181,7 @@ def save(document: Document, path: Path | Output) -> None:
 
 
 def recording_output(path: Path | Output) -> Output:
-    """Returns the output file for a document. Raises OSError if it is not writable or contains anything else."""
+    """Returns a document's output file. Raises OSError unless it is writable, and is new, empty or a recording."""
     return Output.at(path, _is_recording, "recording")
 
 

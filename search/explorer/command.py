@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     for name in ("position", "pgn", "after", "depth", "nodes", "costs"):
         if options.record is None and getattr(options, name) != parser.get_default(name):
             parser.error(f"--{name} needs --record")
-    # Both the page and --record need the tracing build. The kernels must not be imported before it is chosen.
+    # Both the page and --record need the tracing build. Choose it before the kernels are imported.
     choose_tracing()
     if options.record is not None:
         return _record(options)

@@ -17,7 +17,7 @@ The statistics are computed only from other fields of the document (see `search.
     reasons         for each reason {"key", "ended": visits, "skipped": moves, "saved": visits saved (an estimate)}
     costs           a text that says how "saved" is estimated
 
-Plain minimax visits every node of the full tree. At ply k these are m0 * m1 * ... * m(k-1) nodes, where mi is the
+Plain minimax visits every node of the full tree. At ply k, there are m0 * m1 * ... * m(k-1) nodes, where mi is the
 mobility at ply i. Any search without selectivity must visit at least Knuth and Moore's minimal tree to prove the value.
 At ply k, its size is the product of all mi with even i < k, plus the product of all mi with odd i < k, minus one ("An
 analysis of alpha-beta pruning", Artificial Intelligence 6, 1975, here with branching that changes from ply to ply). The

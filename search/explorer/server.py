@@ -36,7 +36,7 @@ from search.theory.trees import MAX_BYTES
 
 HOST: Final = "127.0.0.1"
 
-#: The maximum size of a request in bytes. JSON escapes line ends and quotes, which can double the size of a tree.
+#: The maximum size of a request in bytes. A tree's text can double in size in JSON, which escapes line ends and quotes.
 MAX_BODY: Final = 2 * MAX_BYTES + 100_000
 
 #: The maximum time that a search waits for its turn, in seconds.
@@ -257,7 +257,7 @@ class _Guard:
 
 
 class _Connection(H11Protocol):
-    """A connection to a client. If MOST_CONNECTIONS others are open, it replaces the oldest idle one or the oldest."""
+    """A connection. If MOST_CONNECTIONS others are open, it replaces the oldest idle one, or else the oldest."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accepts a connection, and aborts another one if MOST_CONNECTIONS others are open."""

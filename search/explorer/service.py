@@ -119,7 +119,7 @@ class _Asked:
 
 
 def _ask(body: object) -> _Asked:
-    """Returns the search that a request describes. Raises RequestError, or TreeError if the tree's text is invalid."""
+    """Returns the requested search. Raises TreeError if the tree's text is invalid, and RequestError if `body` is."""
     fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title"))
     text = _text(fields, "text", most=None)
     form = fields.get("format")
@@ -241,7 +241,7 @@ def catalogue() -> dict[str, Any]:
 
 @_answer
 def example(body: object, job: Job) -> dict[str, Any]:
-    """Returns the tree of an example as text, and the settings of its search."""
+    """Returns the tree of the requested example as text, and the settings of its search."""
     key = _text(_fields(body, ("key",)), "key")
     if key not in EXAMPLES:
         raise RequestError(f"unknown example {quoted(key)}")
@@ -252,7 +252,7 @@ def example(body: object, job: Job) -> dict[str, Any]:
 
 @_answer
 def generate(body: object, job: Job) -> dict[str, Any]:
-    """Returns a uniform tree as text, and a title for it."""
+    """Returns a uniform tree with the requested properties as text, and a title for the tree."""
     fields = _fields(body, ("branching", "depth", "arrangement", "seed"))
     branching = _whole(fields, "branching", 1, MAX_NODES)
     depth = _whole(fields, "depth", 0, 2000)

@@ -1,7 +1,7 @@
 """Aspiration: start with a narrow window around the expected value, and widen it if the value lies outside.
 
-A narrower window causes more cutoffs. If the value lies outside the window, the search tells on which side, and is
-repeated with a lower alpha or a higher beta. (Marsland, "A review of game-tree pruning", ICCA Journal 9, 1986.)
+A narrower window causes more cutoffs. If the value lies outside the window, the result shows on which side, and the
+search is repeated with a lower alpha or higher beta. (Marsland, "A review of game-tree pruning", ICCA Journal 9, 1986.)
 """
 
 from __future__ import annotations

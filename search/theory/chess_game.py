@@ -32,10 +32,10 @@ _EVALUATOR: Final = Evaluator()
 
 @dataclass(frozen=True)
 class ChessNode:
-    """A position in the tree: `depth` plies remain of full search, then `checks` plies of quiescence with quiet checks.
+    """A position in the tree: `depth` plies of full search remain, then `checks` plies of quiescence with quiet checks.
 
     `ply` counts from the root. `earlier` is the previous node, or None at the root. `before_root` contains the keys of
-    the positions before the root, in order. `stood` is True after standing pat, which leaves the board unchanged.
+    the positions before the root, oldest first. `stood` is True after standing pat, which leaves the board unchanged.
     """
 
     board: chess.Board
@@ -74,7 +74,7 @@ class ChessGame:
     """The game that this module's docstring describes."""
 
     def moves(self, position: ChessNode) -> Iterator[chess.Move]:
-        """Yields standing pat and the moves of quiescence, or all legal moves in check or before quiescence begins."""
+        """Yields standing pat and the moves of quiescence, or all legal moves if in check or not yet in quiescence."""
         if self._is_over(position):
             return
         board = position.board

@@ -58,7 +58,7 @@ class ConnectFour:
         return position
 
     def guess(self, position: Position) -> int:
-        """Returns the value of the lines that only the side to move can complete, minus the other side's value."""
+        """Returns the total value of all lines with stones of one side only; the opponent's lines count negatively."""
         mine, theirs = position
         score = 0
         for line in self._lines:

@@ -14,7 +14,7 @@ from typing import Final
 
 from search.theory.trees import Tree, minimax_values
 
-#: Stands for the number of leaves that prove a false claim, which no number of leaves can prove.
+#: Stands for the fewest leaves that prove a claim if the claim is false, so that no leaves prove it.
 _IMPOSSIBLE: Final = math.inf
 
 
@@ -33,9 +33,9 @@ def effective_branching(leaves: float, depth: int) -> float:
 
 
 def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[list[float], list[float]]:
-    """Returns two lists: for each node, the fewest leaves that prove that it is worth at least, or at most, `value`.
+    """Returns the fewest leaves that prove that each node is worth at least `value` (first list) or at most `value`.
 
-    An entry is infinite if no leaves prove the claim because it is false. `leaf_values` is from `Tree.integers`.
+    An entry is infinite if the claim is false. `leaf_values` is the result of `Tree.integers`.
     """
     at_least, at_most = [_IMPOSSIBLE] * len(tree), [_IMPOSSIBLE] * len(tree)
     for node in tree.postorder:

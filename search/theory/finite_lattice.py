@@ -71,7 +71,7 @@ class FiniteLattice(Lattice[str]):
         return violating_triple(self, self.elements)
 
     def _nearest(self, a: str, b: str, beyond: Mapping[str, set[str]], side: str) -> str:
-        """Returns the least "upper" or greatest "lower" bound (`side`). Raises `LatticeError` if there is none."""
+        """Returns the least "upper" or greatest "lower" bound (`side`) of `a` and `b`, or raises `LatticeError`."""
         bounds = beyond[a] & beyond[b]
         for bound in bounds:
             if beyond[bound] == bounds:

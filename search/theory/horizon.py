@@ -42,7 +42,7 @@ class DepthLimited(Generic[Position, Move]):
 
 
 class Counted(Generic[Position, Move]):
-    """A game that counts the positions that a search reaches (`nodes`) and evaluates (`leaves`).
+    """A version of `game` that counts the positions that a search reaches (`nodes`) and evaluates (`leaves`).
 
     A call of `guess` counts as a leaf. `key` and `guess` work only if the counted game is a `SearchGame`.
     """

@@ -151,9 +151,9 @@ class Sets(Lattice[frozenset[str]]):
 
 
 class Product(Lattice[tuple[Any, ...]]):
-    """A product of lattices: tuples, compared component by component. No component outweighs another.
+    """A product of lattices: its elements are tuples, which are compared component by component.
 
-    The product is distributive if every factor is.
+    Products suit several goals of which none outweighs another. A product is distributive if every factor is.
     """
 
     def __init__(self, factors: Sequence[Lattice[Any]]) -> None:

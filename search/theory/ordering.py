@@ -1,4 +1,4 @@
-"""Move ordering: the earlier the good moves come, the more alpha-beta cuts.
+"""Move ordering: the earlier good moves are searched, the more nodes alpha-beta can skip.
 
 An ordering never changes the minimax value. It ranks moves, and may learn from the moves that cause cutoffs.
 """
@@ -82,7 +82,7 @@ class Killers(Generic[Position, Move]):
 class History(Generic[Position, Move]):
     """An ordering that prefers moves that often caused cutoffs in the tree. (Schaeffer, ICCA Journal 6, 1983.)
 
-    Each move of each side has a score. The move that causes a cutoff gains the square of the search depth,
+    Each move of each side has a score. A cutoff adds the square of the search depth to the score of the move,
     because deeper cutoffs save more.
     """
 

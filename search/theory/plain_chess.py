@@ -19,7 +19,7 @@ MATED: Final = -1_000_000
 #: The usual values of pieces in centipawns, indexed by python-chess's piece types.
 PIECE_VALUES: Final = (0, 100, 320, 330, 500, 900, 0)
 
-#: The value in centipawns of each step by which a piece is nearer to the centre.
+#: The bonus in centipawns for each step between a piece and the nearest edge.
 _CENTRE_STEP: Final = 5
 
 #: The number of steps from each square to the nearest edge: 0 at the edge, 3 in the middle.
@@ -62,7 +62,7 @@ class PlainChess:
         return position_key(position)
 
     def guess(self, position: chess.Board) -> int:
-        """Returns the balance of material and of pieces near the centre in centipawns, for the side to move."""
+        """Returns the balance of material and centralisation in centipawns, from the view of the side to move."""
         score = 0
         for piece_type in chess.PIECE_TYPES:
             for color, sign in ((position.turn, 1), (not position.turn, -1)):

@@ -176,8 +176,8 @@ class Recorder(Watcher[int, Any]):
     def _why(self, visit: _Visit) -> tuple[str, int | None]:
         """Returns the reason for a cut in a search of numbers, and the node above that causes the cut, or None.
 
-        That node is the nearest opposing node whose value so far equals the bound. If there is no such node, the bound
-        comes from the window of the search.
+        That node is the nearest opposing node whose value so far equals the bound. If there is no such node, the
+        result is None, because the bound comes from the window of the search.
         """
         is_max = self._tree.is_max(visit.node)
         name, bound = ("beta", visit.beta) if is_max else ("alpha", visit.alpha)

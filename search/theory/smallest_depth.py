@@ -138,7 +138,7 @@ def min_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int
 # same as MAX, with signs changed and the two bounds swapped. `search.theory.alphabeta.alpha_beta` is this function for
 # any game, with a watcher that it calls at each step.
 def value_to_mover(node: Nested, sign: int = 1, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-    """Returns the same as `max_value` (`sign` is 1) or `min_value` (`sign` is -1), but all values are the mover's."""
+    """Returns the same as `max_value` (`sign` 1) or `min_value` (`sign` -1), but with values from the mover's view."""
     if isinstance(node, int):
         return sign * node
     best = -INFINITE

@@ -34,7 +34,7 @@ _Read: TypeAlias = "Expansion[_Read]"
 #: The words for the side to move in nested lists and indented text; True means MAX.
 _MOVERS: Final = {"MAX": True, "MIN": False}
 
-# A word may contain spaces and punctuation only within brackets, but no newline. Brackets may nest once: `(1,{a,b})`.
+# Within brackets, a word may also contain spaces, commas, colons and quotes. Brackets may nest once: `(1,{a,b})`.
 _INNER: Final = r"\([^({\n)]*+\)|\{[^({\n}]*+\}"
 _GROUP: Final = rf"\((?:[^({{\n)]|{_INNER})*+\)|\{{(?:[^({{\n}}]|{_INNER})*+\}}"
 _WORD: Final = rf'(?:[^\s,:"(){{}}\[\]]|{_GROUP})++'
@@ -195,7 +195,7 @@ def _read_list(text: str) -> Tree:
 
 @dataclass(slots=True)
 class _Level:
-    """An open node in indented text: its indentation, its children, and their indentation (None if it has none yet)."""
+    """An open node in indented text: its indentation, its children, and the children's indentation (None at first)."""
 
     margin: int
     children: list[_Read] = field(default_factory=list)
@@ -234,7 +234,7 @@ def _read_indented(text: str) -> Tree:
 
 
 def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:
-    """Returns a node's label, the word after it (MAX, MIN or a value), and its place. Raises `TreeError` if invalid."""
+    """Returns a node's label, the word after it (MAX, MIN or a value), and that word's place, or raises `TreeError`."""
     label, kind, where, index = "", "", (number, start + 1), start
     while index < len(line):
         place = (number, index + 1)
