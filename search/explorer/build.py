@@ -36,7 +36,7 @@ def choose_tracing() -> None:
 
 
 class KernelLoader:
-    """A loader of the kernels that a recorded search runs. It loads them once. Any number of threads may wait."""
+    """A loader of the kernels that a recorded search runs. Any number of threads may wait; the kernels load once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

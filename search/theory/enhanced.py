@@ -35,7 +35,7 @@ def enhanced(
     """Returns the minimax value of `position`, searched to `depth` plies, or a bound on it; updates `memory`.
 
     The contract is that of `alpha_beta`, for the minimax value in the game that `DepthLimited` limits to `depth` plies.
-    The result obeys it whatever `memory` contains, provided that all contents of `memory` come from searches of the
+    The result obeys this contract for any `memory`, provided that all contents of `memory` come from searches of the
     same game. `ply` is the distance of `position` from the root.
     """
     watch.enter(position, alpha, beta)

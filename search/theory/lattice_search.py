@@ -84,7 +84,7 @@ def weak(lattice: Lattice[Element], path: Path[Element]) -> bool:
 
 
 def strong(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Returns whether `weak` would allow a cut if the node's value were replaced by its combination with a bound.
+    """Returns whether `weak` would allow a cut if the node's value were combined with alpha or beta.
 
     The combination is the join of the value and alpha at a MAX node, and the meet of the value and beta at a MIN node.
     """

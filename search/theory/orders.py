@@ -41,7 +41,7 @@ def ordered_children(tree: Tree, order: Order, seed: int = 0) -> Children:
 
 
 def visiting_order(tree: Tree, children: Children) -> list[int]:
-    """Returns the nodes in the order in which an unpruned search visits them; `children` gives the order of siblings."""
+    """Returns the nodes in the order in which an unpruned search visits them; `children` is the order of siblings."""
     visited, pending = [], [0]
     while pending:
         node = pending.pop()
