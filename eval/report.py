@@ -71,9 +71,8 @@ class Evaluator:
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
     """Returns a table of each side's middlegame and endgame terms, and the evaluation from White's view, all in pawns.
 
-    With a `network`, the network's evaluation comes last; if `eval.kernels.endings` chooses another value, that value
-    and the reason follow. The report on a custom evaluation has no table, but a warning if the score changes when the
-    sides are exchanged.
+    With a `network`, its evaluation follows; if `eval.kernels.endings` chooses another value, that comes last with the
+    reason. For a custom evaluation, there is no table, but a warning if the score changes when the sides are exchanged.
     """
     note = " (in check: the search looks further)" if board.is_check() else ""
     if CHOICE is not None:
