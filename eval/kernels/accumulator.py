@@ -86,7 +86,7 @@ def _advance_castling(network, accumulators, source, target, perspective, turned
 
 @subkernel
 def advance(network, accumulators, stack, ply, perspective):
-    """Computes the accumulator of `ply` + 1 from that of `ply`; orientations must be equal. Mutates `accumulators`."""
+    """Derives the accumulator of `ply` + 1 from that of `ply`, of the same orientation. Mutates `accumulators`."""
     position = stack[ply].position
     child = stack[ply + 1].position
     move = stack[ply].move
@@ -136,10 +136,10 @@ def advance(network, accumulators, stack, ply, perspective):
 
 @subkernel
 def update(network, accumulators, stack, ply, perspective):
-    """Computes `perspective`'s accumulators at `ply` and at the plies that it depends on. Mutates `accumulators`.
+    """Computes the accumulator of `ply`, and those of earlier plies that this requires. Mutates `accumulators`.
 
     Goes back to the last ply with a computed accumulator, but not past a change of orientation, which changes every
-    feature. If the ply where this ends has none, refreshes that ply, because other lines that share it reuse it.
+    feature. If there is no such ply, refreshes the earliest ply reached, whose accumulator other lines can reuse.
     """
     turned = orientation(stack[ply].position, perspective)
     base = ply

@@ -1,4 +1,4 @@
-"""The network's evaluation of the position at a ply of a line; `eval.network.layout` defines it."""
+"""The network's evaluation of the position at a ply of a line. `eval.network.layout` contains the formula."""
 
 from __future__ import annotations
 

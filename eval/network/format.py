@@ -11,8 +11,8 @@
     output bias       int32[buckets]
     checksum          SHA-256 of everything before it, 32 bytes
 
-Numbers are little-endian. `eval.network.layout` explains the arrays; the architecture in the header must be one that it
-supports. The provenance has no fixed fields: the trainer writes data, seed, date and licence there.
+Numbers are little-endian. `eval.network.layout` explains the arrays; the architecture in the header must fit that
+layout. The provenance has no fixed fields: the trainer writes data, seed, date and licence there.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def is_network(head: bytes) -> bool:
 
 
 def network_digest(data: bytes) -> str:
-    """Returns the network's digest from its file's bytes; "" for no bytes. Raises NetworkError if `data` is invalid."""
+    """Returns the digest of the network whose file contains `data`; "" if `data` is empty. Raises NetworkError."""
     return decode_network(data).digest() if data else ""
 
 

@@ -5,8 +5,8 @@
     total           = sum over own and opponent's perspective of clipped^2 * output weight    exact integer
     evaluation      = (total // QA + output bias) * scale // (QA * QB)                        centipawns
 
-Divisions round down. The evaluation is from the view of the side to move. In the output weights, its perspective
-comes first. QA and QB are the integers that represent 1.0 in accumulators and output weights.
+Divisions round down. The evaluation is from the view of the side to move, whose perspective is the first one in the
+output weights. QA and QB are the integers that represent 1.0 in accumulators and output weights.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_PIECES: Final = 32
 QA: Final = 255
 QB: Final = 64
 
-#: The largest absolute value of an output weight. The dot product relies on it: QA * weight must fit an int16.
+#: The largest absolute value of an output weight. The dot product needs it: QA * weight must fit into an int16.
 OUTPUT_LIMIT: Final = 127
 
 #: An accumulator's length is a multiple of BLOCK and at most MAX_HIDDEN.

@@ -22,9 +22,9 @@ FULL_SCALE = 64
 
 #: With pawns: base + slope * number of pawns of the side that is ahead, minus _ONE_WING if all pawns are on one wing.
 _PAWN_BASE, _PAWN_SLOPE, _ONE_WING = 38, 9, 5
-#: With opposite-coloured bishops: base + slope * lead in pawns; with other pieces, too, at most _OPPOSITE_WITH_PIECES.
+#: With only bishops of opposite colours: base + slope * lead in pawns; with more pieces: up to _OPPOSITE_WITH_PIECES.
 _OPPOSITE_BASE, _OPPOSITE_SLOPE, _OPPOSITE_WITH_PIECES = 8, 7, 54
-#: Without pawns, but with pieces worth a rook or more: for a lead of less than a minor piece; of a minor piece.
+#: Without pawns, but with pieces worth a rook or more: for a lead below a minor piece; for a lead of a minor piece.
 _BARELY_AHEAD, _MINOR_AHEAD = 5, 14
 
 # Piece values in pawns, used only to decide whether the pieces can win.
@@ -83,7 +83,7 @@ def _has_knights_alone(position, color):
 
 @subkernel
 def scale_of(position, strong):
-    """Returns the share of an endgame value in favour of `strong` that counts, in sixty-fourths, as int64."""
+    """Returns the share that counts, in sixty-fourths, of an endgame value in favour of `strong`, as int64."""
     pieces = position.pieces
     weak = strong ^ 1
     pawns = pieces[PAWN] & position.colors[strong]

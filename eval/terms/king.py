@@ -91,7 +91,7 @@ def danger_of(position, workspace, color, trace):
     them = color ^ 1
     attacks = workspace.attacks
     queens = position.pieces[QUEEN] & position.colors[color]
-    # Fewer than two attackers are no attack, which saves time. A side with a queen counts as having one more attacker.
+    # An attack needs at least two attackers; having a queen counts as one more. Skipping other cases saves time.
     if workspace.attackers[color] + (1 if queens != U0 else 0) < 2:
         return np.int64(0)
     king = king_square(position, them)

@@ -86,7 +86,7 @@ def is_passed(own, enemy, square, color):
 
 @subkernel
 def _structure(position, entry, color, trace):
-    """Returns the packed value of `color`'s pawns; adds their span and the passed ones to `entry`. Mutates `entry`."""
+    """Returns the packed value of `color`'s pawns; writes their span and the passed ones to `entry` (mutated)."""
     pawns = position.pieces[PAWN]
     own = pawns & position.colors[color]
     enemy = pawns & position.colors[color ^ 1]

@@ -72,8 +72,8 @@ def prepare(position, workspace, color):
 
 @inlined
 def useful_squares(position, workspace, color):
-    """Returns the bitboard of the squares that count for `color`'s mobility: all except those with its king, with its
-    pawns that are blocked or on rank 2 or 3, and those that enemy pawns attack.
+    """Returns the bitboard of the squares that count for `color`'s mobility: all except the squares of its king and of
+    its pawns that are blocked or on rank 2 or 3, and the squares that enemy pawns attack.
     """
     own = position.colors[color]
     stuck = forward(position.pieces[OCCUPIED], color ^ 1) | THIRD_RANK[color] | forward(THIRD_RANK[color], color ^ 1)
@@ -82,7 +82,7 @@ def useful_squares(position, workspace, color):
 
 @inlined
 def _enters_zone(workspace, color, piece, attacks, trace):
-    """Counts a piece with these `attacks` and their danger if they reach the enemy king's zone. Mutates `workspace`."""
+    """Adds an attacker and its danger if its `attacks` reach the enemy king's zone. Mutates `workspace`."""
     if attacks & workspace.zone[color ^ 1] != U0:
         workspace.attackers[color] += 1
         workspace.danger[color] += weigh(trace, color, ATTACKER + piece - KNIGHT, 1) + weigh(

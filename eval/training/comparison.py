@@ -1,8 +1,8 @@
 """Comparisons of how well evaluations predict the scores of searches and the results of games.
 
-As in training, 1 / (1 + exp(-evaluation / scale)) is the expected result of an evaluation. Its mean squared difference
-from the expected result of the search's score is the score error; from the result of the game, the result error. The
-score error favours evaluations that resemble the one that the search used (the teacher), so it is fair only between
+As in training, an evaluation's expected result is 1 / (1 + exp(-evaluation / scale)). The score error is its mean
+squared difference from the expected result of the search's score, the result error that from the result of the game.
+The score error favours evaluations that resemble the one that the search used (the teacher), so it is fair only between
 networks with the same teacher. The result error favours no evaluation.
 """
 
@@ -63,7 +63,7 @@ def classical_scores(samples: Any) -> npt.NDArray[np.int64]:
 
 
 def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Comparison:
-    """Compares `evaluations` (by name) on the positions of `shards`, SAMPLE[n] each. Raises ShardError if empty."""
+    """Compares `evaluations`, by name, on SAMPLE[n] of every shard. Raises ShardError if there are no positions."""
     values: dict[str, list[Reals]] = {name: [] for name in evaluations}
     scores, results, games = [], [], []
     begun = 0

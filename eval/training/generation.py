@@ -152,7 +152,7 @@ def _random(seed: int, index: int) -> npt.NDArray[np.uint64]:
     return np.array([int.from_bytes(digest[:8], "little") | 1], np.uint64)
 
 
-_player = cache(Player)  # one for the process, whose settings do not change
+_player = cache(Player)  # a process needs one player, because its settings stay the same
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Task:
 
 
 def play_block(task: Task) -> bytes:
-    """Plays a block; returns its bytes. Raises RuntimeError if this process has other sources, and errors as Player."""
+    """Plays a block; returns its bytes. Raises Player's errors, and RuntimeError if this process has other sources."""
     if source_digest() != task.sources:
         raise RuntimeError(f"this worker's version of Secateur is {source_digest()}, the command's is {task.sources}")
     player = _player(task.settings, task.network)

@@ -18,7 +18,7 @@ from eval.training.shards import ShardError
 from search.outcome import FULL_MATERIAL, LEAST_MATERIAL, PIECE_MATERIAL
 
 #: Scores are counted in steps of SCORE_STEP centipawns, from -SCORE_LIMIT to SCORE_LIMIT. Larger scores win, except
-#: after blunders, which self-play with few nodes causes and which would distort the fit to smaller scores.
+#: for blunders, which self-play with few nodes causes and which would distort the fit to smaller scores.
 SCORE_STEP: Final = 10
 SCORE_LIMIT: Final = 400
 BINS: Final = 2 * SCORE_LIMIT // SCORE_STEP + 1
@@ -67,7 +67,7 @@ def bin_scores() -> npt.NDArray[np.float64]:
 
 def chances(parameters: npt.NDArray[np.float64]) -> Counts:
     """Returns the chances of each result by material and score, in the shape of the counts. `parameters` are the
-    coefficients of win score and spread, which are raised to 1 and 5 centipawns if they are smaller.
+    coefficients of the polynomials for win score and spread, whose values are raised to at least 1 and 5 centipawns.
     """
     share = np.arange(FULL_MATERIAL + 1) / FULL_MATERIAL
     powers = share[:, None] ** np.arange(DEGREE)

@@ -1,11 +1,11 @@
-"""The pool: the training data of a network, in one file of shuffled positions that training maps into memory.
+"""The pool: the training data of a network, in files of positions that training maps into memory.
 
     training.samples    SAMPLE[n] of the games to learn from, shuffled
     validation.samples  SAMPLE[m] of the games that are held out for validation
     pool.json           `Facts` about these positions and their games
 
-Whole games are held out, because neighbouring positions share their result. A hash of its start and moves decides
-whether a game is held out, so every seed holds out the same games, and no game that was played twice is in both files.
+Whole games are held out, because neighbouring positions share their result. A hash of a game's start and moves
+decides whether it is held out. So every seed holds out the same games, and copies of a game are all in the same file.
 
 The training file is shuffled once, in two passes that need little memory: positions go to random buckets, then each
 bucket is shuffled. Every epoch (pass over the data) reads chunks of `CHUNK` positions in a new random order.
@@ -147,7 +147,7 @@ def build_pool(
 
 
 def _summed_up(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Merges sources that differ only in `games`; adds up these numbers of games."""
+    """Merges sources that differ only in `games`, whose sum becomes `games` of the merged source."""
     games: dict[str, int] = {}
     for source in sources:
         settings = {name: value for name, value in source.items() if name != "games"}

@@ -5,7 +5,7 @@
     log.jsonl       a line for each superbatch
     start.snet      the network that the run began with, if it did not begin with random weights
 
-If a run is killed and then resumed, it repeats the unfinished superbatch and ends with the same network.
+If a run is killed and then resumed, it repeats the unfinished superbatch, and the network is the same in the end.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def load_run(folder: Path) -> Run:
 
 
 def _output(folder: Path, name: str) -> Output:
-    """Returns the output for a file of a run. Raises OSError if it is not writable or is a file of another kind."""
+    """Returns the output for a file of a run. Raises OSError if the file is not writable or is of another kind."""
     kind, is_own = _FILES[name]
     return Output(folder / name, is_own, kind)
 

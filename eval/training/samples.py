@@ -53,7 +53,7 @@ ALL: Final = Filter(score_limit=1 << 15, quiet=False, halfmoves=ANY_HALFMOVES)
 
 
 def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[np.bool_] | None = None) -> Samples:
-    """Returns the wanted positions of a shard, SAMPLE[n], in order: of all games, or of those `chosen`, bool[games]."""
+    """Returns the wanted positions of a shard, SAMPLE[n], in order: of all games or the `chosen` ones, bool[games]."""
     games, first = shard.games, shard.first
     if chosen is not None:
         games, first = games[chosen], first[chosen]
@@ -65,7 +65,7 @@ def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[n
 def samples(
     paths: Sequence[str | Path] | str | Path, wanted: Filter = Filter(), partial: bool = False
 ) -> Iterator[Samples]:
-    """Yields the wanted positions of each shard in `paths`, SAMPLE[n]. Raises ShardError if one is unusable."""
+    """Yields the wanted positions of each shard in `paths`, SAMPLE[n]. Raises ShardError if a shard is unusable."""
     for path in find_shards(paths, partial):
         yield shard_samples(read_shard(path), wanted)
 

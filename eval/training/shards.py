@@ -132,7 +132,7 @@ class ShardWriter:
             raise
 
     def _resume(self, number: int, settings: dict[str, Any]) -> None:
-        """Writes the head if the file is empty; otherwise cuts off an incomplete block, a foot or zeros at its end."""
+        """Writes the head if the file is empty; otherwise cuts off an incomplete block, a foot or zeros at the end."""
         self._file.seek(0)
         data = self._file.read()
         if _is_empty(data, _encode_head(number, settings)):
@@ -359,7 +359,7 @@ def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False)
 @contextmanager
 def only_writer(folder: Path, doing: str) -> Iterator[None]:
     """Locks a folder until the `with` block or the process ends. Raises ShardError if the lock file cannot be used, or
-    if another process has locked the folder; the message says that it is `doing` ("training") there.
+    if another process has locked the folder; the message says what that process is `doing` there, such as "training".
     """
     with ExitStack() as held:
         try:

@@ -167,7 +167,7 @@ def state_from(network: Network, recipe: Recipe) -> State:
 
 
 class Trainer:
-    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool is below a batch or has changed."""
+    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool is too small or has changed."""
 
     def __init__(self, recipe: Recipe, pool: Pool, state: State) -> None:
         self.recipe, self.pool, self.state = recipe, pool, state
@@ -246,7 +246,7 @@ class Trainer:
         return loss
 
     def validate(self) -> tuple[float | None, npt.NDArray[np.float64]]:
-        """Returns the validation positions' mean squared error (None without any) and scores in cp, float64[n]."""
+        """Returns the validation positions' mean squared error (None if none exist) and scores in cp, float64[n]."""
         samples = self.pool.validation
         values = np.zeros(len(samples), np.float32)
         loss = float(outputs(self.layers, samples, self._blend, self._scratch[0], values))

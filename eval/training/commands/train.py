@@ -150,12 +150,12 @@ def _origin(recipe: Recipe, pool: Facts) -> dict[str, Any]:
 
 
 def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
-    """Returns the values, by name, of those of the options `names` that the user gave."""
+    """Returns the values, by name, of the options in `names` that the user gave."""
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
 def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
-    """Returns the run to train, and --start's bytes or None. Raises OSError, and CommandError for bad options."""
+    """Returns the run, and the bytes of the --start file or None. Raises OSError, and CommandError for bad options."""
     from eval.network.format import read_network_file
     from eval.training.runs import Run, check_new, load_run
     from eval.training.samples import Filter

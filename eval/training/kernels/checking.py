@@ -103,7 +103,7 @@ def _fits(game, position, moves, keys, index):
 def _lengthen(streaks, score, ply, rules):
     """Updates `streaks` (mutated) with the score that was recorded before ply `ply` (from 1 on) of the game.
 
-    `streaks` is int64[3]: the last plies in a row in which White was winning, White was losing, the game was level.
+    `streaks` is int64[3]: the numbers of the latest plies in a row with White winning, White losing, and a level game.
     """
     streaks[0] = streaks[0] + 1 if score >= rules.win_score else 0
     streaks[1] = streaks[1] + 1 if score <= -rules.win_score else 0

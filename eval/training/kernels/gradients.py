@@ -53,7 +53,7 @@ _TWO: Final = np.float32(2.0)
 class Layers(NamedTuple):
     """A network's parameters, or their gradient, as views of one float32 vector.
 
-    `features` [768][H], `bias` [H], `output` [B][2 H] (side to move first), `output_bias` [B]; B counts the buckets.
+    `features` [768][H], `bias` [H], `output` [B][2 H] (side to move first), `output_bias` [B], for B buckets.
     """
 
     features: Floats
@@ -209,10 +209,10 @@ def _backward(layers, scratch, pieces, bucket, slope, gradient):
 
 @float_kernel
 def add_gradients(layers, samples, chunks, blend, scratch, gradient):
-    """Returns the sum of the squared errors, float64, over the `chunks` (numbers, int64[k]) of `samples` (SAMPLE[n]).
+    """Returns the sum of the squared errors, float64, over some chunks of `samples` (SAMPLE[n]).
 
-    Chunk c is the CHUNK positions from CHUNK * c on. Adds the derivatives of that sum to `gradient` (Layers, mutated).
-    Mutates `scratch` (Scratch).
+    `chunks` (int64[k]) contains the numbers of these chunks; chunk c is the CHUNK positions from CHUNK * c on. Adds the
+    derivatives of the sum to `gradient` (Layers, mutated). Mutates `scratch` (Scratch).
     """
     factor = SCALE / blend.scale
     loss = 0.0

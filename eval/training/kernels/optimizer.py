@@ -16,7 +16,7 @@ _ZERO: Final = np.float32(0.0)
 _NEW_MOMENTUM: Final = np.float32(1.0 - MOMENTUM)
 _NEW_SQUARES: Final = np.float32(1.0 - SQUARES)
 
-#: Parameters stay within -1.98 to 1.98. Then the bias plus the weights of 32 pieces, in units of 1/255, fits into an
+#: Parameters stay between -1.98 and 1.98. Then the bias plus the weights of 32 pieces, in units of 1/255, fits into an
 #: int16 accumulator. (`eval.training.quantise` stretches the outputs to the range of their integers.)
 MOST_WEIGHT: Final = np.float32(1.98)
 
@@ -43,7 +43,7 @@ def make_step(number: int, rate: float, decay: float, norm: float, most_norm: fl
 
 @float_kernel
 def reduce_gradients(gradients, scale):
-    """Sets `gradients[0]` to `scale` (float32) times the sum of the rows, float32[threads][n]; zeroes the other rows.
+    """Sets `gradients[0]` to `scale` (float32) times the sum of all rows, float32[threads][n]; zeroes the other rows.
 
     Returns the squared norm of the new `gradients[0]`, float64. Mutates `gradients`.
     """

@@ -50,7 +50,7 @@ GAME: Final = np.dtype(
     ]
 )
 
-#: One move of a game, and the score in White's centipawns of the search that chose it.
+#: One move of a game, and the score, in centipawns from White's view, of the search that chose the move.
 PLY: Final = np.dtype([("move", "<u2"), ("score", "<i2")])
 
 #: A position to train on.

@@ -160,7 +160,7 @@ def _ending(worker):
 
 @subkernel
 def _random_opening(worker, rules, ranks, random):
-    """Plays random moves from the start; returns their number; -1 if the game ends. Mutates `worker` and `random`."""
+    """Plays random moves from the start; returns their number, -1 if the game ends. Mutates `worker` and `random`."""
     _set_up(worker, rules.variant, ranks, random)
     frame = worker.stack[0]
     count = rules.opening_least + _random_below(random, rules.opening_most - rules.opening_least + 1)
@@ -248,8 +248,8 @@ def play_game(worker, table, rules, ranks, random, game, plies):
     """Plays a game; returns the number of positions searched, including those of rejected openings, int64.
 
     `worker` is a WORKER cleared of all earlier games and `table` an empty ENTRY[n], so that a game depends only on
-    `rules` (RULES), `random` (uint64[1], not 0) and the network. `ranks` is uint8[960][8]: Chess960's back ranks.
-    Writes the game to `game` (GAME) and `plies` (PLY[rules.max_plies]). Mutates everything except `rules` and `ranks`.
+    `rules` (RULES), `random` (uint64[1], not 0) and the network. `ranks` is uint8[960][8]: Chess960's back ranks, as
+    piece types. Writes `game` (GAME) and `plies` (PLY[rules.max_plies]). Mutates everything except `rules` and `ranks`.
     """
     position = worker.stack[0].position
     searched = np.int64(0)
