@@ -24,7 +24,7 @@ _LOADER: Final = "eval.custom"
 
 
 class EvaluationError(CommandError, ValueError):
-    """Raised if a custom evaluation cannot be used. The message is one line, which names the place if it is known."""
+    """Raised if a custom evaluation cannot be used. The message is one line, with the file and line number if known."""
 
 
 @dataclass(frozen=True)

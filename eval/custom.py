@@ -121,7 +121,7 @@ _QUOTE: Final = 240
 
 
 def _check(choice: Choice) -> None:
-    """Compiles the function or loads its code. Raises EvaluationError if it fails to compile or returns no integer."""
+    """Compiles or loads the function. Raises EvaluationError if it cannot be compiled or returns no signed integer."""
     import numba
 
     record = numba.from_dtype(POSITION)

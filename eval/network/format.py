@@ -231,7 +231,7 @@ def is_network(head: bytes) -> bool:
 
 
 def network_digest(data: bytes) -> str:
-    """Returns the digest of the network whose file contains `data`; "" if `data` is empty. Raises NetworkError."""
+    """Returns the digest of the network file `data`, "" if that is empty. Raises NetworkError if `data` is invalid."""
     return decode_network(data).digest() if data else ""
 
 

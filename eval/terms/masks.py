@@ -30,7 +30,7 @@ _FILES = np.arange(8)[:, None]
 #: [file]: FILES contains the squares of the file, NEIGHBOUR_FILES those of the files beside it.
 FILES: Final = _bitboards(_FILE == _FILES)
 NEIGHBOUR_FILES: Final = _bitboards(np.abs(_FILE - _FILES) == 1)
-#: [file of a king]: the squares of files a to d (for files a to c), c to f (for d and e) or e to h (for f to h).
+#: [file of a king]: the squares of four files near it: a to d for a king on a to c, c to f on d or e, e to h on f to h.
 FLANKS: Final = _bitboards(np.abs(2 * _FILE - np.array([3, 3, 3, 7, 7, 11, 11, 11])[:, None]) <= 3)
 #: [rank]: the squares of the rank.
 RANKS: Final = _bitboards(_RANK == _FILES)

@@ -16,7 +16,7 @@ _HALF = 1 << 31
 
 @inlined
 def weigh(trace, color, weight, count):
-    """Returns `count` (int64) times a weight as a packed pair, int64. Adds the count to `trace` unless that is None."""
+    """Returns `count` (int64) times the weight with index `weight`, packed, int64. Adds `count` to `trace` if given."""
     if trace is not None:
         trace[color, weight] += count
     return PACKED[weight] * count

@@ -209,7 +209,7 @@ def _encode_head(number: int, settings: dict[str, Any]) -> bytes:
 
 
 def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Raises ShardError, which names the differences, if the settings `found` in a shard are not `wanted`."""
+    """Raises ShardError, which names the differences, if the settings `found` in a shard differ from `wanted`."""
     keys = [key for key in sorted(found.keys() | wanted.keys()) if found.get(key) != wanted.get(key)]
     if keys:
         differences = ", ".join(f"{key} {found.get(key)} instead of {wanted.get(key)}" for key in keys)

@@ -130,7 +130,7 @@ class State:
 
 @dataclass(frozen=True)
 class Moment:
-    """The progress of superbatch number `superbatch`: steps done and in all, mean squared error so far, and speed."""
+    """The progress of superbatch number `superbatch`: steps done, all steps, mean squared error so far, and speed."""
 
     superbatch: int
     step: int

@@ -66,7 +66,7 @@ def _is_packed_position(packed):
 
 @subkernel
 def _is_position(position):
-    """Returns whether the side that just moved is not in check and castling kings and rooks are on their back ranks."""
+    """Returns whether the side that just moved is not in check, and castling kings and rooks are on back ranks."""
     us = position.turn
     if is_attacked(position, king_square(position, us ^ 1), us, position.pieces[OCCUPIED]):
         return False
