@@ -53,8 +53,8 @@ class Facts:
 
     The first four fields count shards, games, training positions and validation positions. `share` is the share of
     games to hold out, and `wanted` the filter. `slope` is the scale in centipawns with which scores predict
-    results best. `crc` is the CRC-32 of the training positions. `sources` lists the settings of the games, and how many
-    games have them. `seconds` is the time that making the pool took, or None if it was not measured.
+    results best. `crc` is the CRC-32 of the training positions. `sources` lists the games' different settings, each
+    with its number of games. `seconds` is the time that making the pool took, or None if it was not measured.
     """
 
     shards: int
@@ -219,7 +219,7 @@ def open_pool(folder: Path) -> Pool:
 
 
 def batches(seed: int, chunks: int, size: int, step: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Yields endless batches, the first for step `step` (from 0 on): the numbers of each batch's chunks, int64[size].
+    """Yields batches without end, beginning at `step` (from 0 on). A batch is the numbers of its chunks, int64[size].
 
     An epoch divides `chunks` chunks into whole batches. The few chunks left over differ from epoch to epoch. A batch
     depends only on its step and the other arguments, so a run can resume at any step.

@@ -66,7 +66,7 @@ def _is_packed_position(packed):
 
 @subkernel
 def _is_position(position):
-    """Returns whether the side that just moved is not in check, and castling kings and rooks are on back ranks."""
+    """Returns whether the side that just moved is not in check and castling kings and rooks are on their back ranks."""
     us = position.turn
     if is_attacked(position, king_square(position, us ^ 1), us, position.pieces[OCCUPIED]):
         return False
@@ -112,7 +112,7 @@ def _lengthen(streaks, score, ply, rules):
 
 @inlined
 def _verdict(streaks, rules):
-    """Returns the adjudication that the scores require now, WIN_SCORE or DRAW_SCORE, as int64; -1 if none."""
+    """Returns the adjudication that the scores require now, WIN_SCORE or DRAW_SCORE, int64; -1 if they require none."""
     if max(streaks[0], streaks[1]) >= rules.win_plies:
         return np.int64(WIN_SCORE)
     return np.int64(DRAW_SCORE if streaks[2] >= rules.draw_plies else _NO_VERDICT)
