@@ -144,7 +144,7 @@ def _set_up(worker, variant, ranks, random):
 
 @subkernel
 def _ending(worker):
-    """Returns how the rules end the game, as an index into ENDINGS, int64; -1 if it goes on. Mutates `worker`."""
+    """Returns how the rules end the game, as an index into ENDINGS, int64; -1 if they do not. Mutates `worker`."""
     frame = worker.stack[0]
     position = frame.position
     if generate_all(position, frame.moves, 0) == 0:
