@@ -5,7 +5,7 @@ A custom evaluation is a function of one argument, the position, which is a reco
     returns    whole centipawns from the side to move's view: positive if that side is better
     bounds     values beyond +-30,000 are clamped, so that they stay below mate scores
     must not   change the position, raise an exception, or depend on anything that changes
-    indices    are not checked: they must be from 0 to the array's length minus one
+    indices    must be from 0 to the array's length minus one, because they are not checked
 
     from secateur.eval.api import material, subkernel
 
@@ -13,15 +13,15 @@ A custom evaluation is a function of one argument, the position, which is a reco
     def evaluate(position):
         return material(position, position.turn) - material(position, 1 - position.turn)
 
-Numba compiles the function and all that it calls (declare those with `subkernel`, too). It may use arithmetic,
-comparisons, loops, tuples, NumPy arrays of numbers as constants, and the names below, but no other Python objects.
-Colours, pieces and squares are python-chess's: BLACK 0 and WHITE 1, PAWN 1 to KING 6, a1 = 0 to h8 = 63. A set of
-squares is a bitboard, uint64; `&`, `|`, `^` and `~` work on bitboards. Everything else is int64. Do not mix the two
-kinds in arithmetic, because Numba turns the result into a float: `popcount` and `lsb` turn a bitboard into a number,
-and `bit` turns a square into a bitboard.
+Numba compiles the function and all functions that it calls; declare these with `subkernel`, too. They may use
+arithmetic, comparisons, loops, tuples, NumPy arrays of numbers as constants, and the names below, but no other Python
+objects. Colours, pieces and squares have python-chess's numbers: BLACK is 0 and WHITE 1, PAWN is 1 and KING 6, a1 is 0
+and h8 63. A set of squares is a bitboard, uint64; `&`, `|`, `^` and `~` work on bitboards. Every other number is int64.
+Do not mix bitboards and other numbers in arithmetic, because Numba would turn the result into a float. `popcount` and
+`lsb` turn a bitboard into a number, and `bit` turns a square into a bitboard.
 
     position.turn             the side to move
-    position.pieces[piece]    bitboard of a piece type, both colours; index 0 for all pieces
+    position.pieces[piece]    bitboard of the pieces of one type, of both colours; index 0 has all pieces
     position.colors[color]    bitboard of a colour's pieces
     position.squares[square]  the piece on a square, of either colour; 0 if there is none
     position.checkers         pieces that give check to the side to move
@@ -39,7 +39,7 @@ import numpy as np
 
 from engine.compiler.library import compile_here
 
-# This call must precede the imports below: kernels that were compiled ahead of time cannot include another function.
+# This call must precede the imports below: kernels compiled ahead of time cannot call a custom function.
 compile_here()
 
 from engine.board.attacks import attackers_to, attacks_from, is_attacked
@@ -102,7 +102,7 @@ __all__ = [
     "without_lsb",
 ]
 
-#: [piece] usual values in centipawns, from Tomasz Michniewski's Simplified Evaluation Function; 0 for a king.
+#: [piece type]: the usual values in centipawns, from Tomasz Michniewski's Simplified Evaluation Function; 0 for a king.
 PIECE_VALUES: Final = np.array([0, 100, 320, 330, 500, 900, 0], np.int64)
 
 

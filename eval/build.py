@@ -16,7 +16,7 @@ from typing import Any, Final
 from engine.errors import CommandError
 from engine.files import printable, quoted, read_bytes, reason, shown, user_path
 
-#: The environment variable that names the evaluation, like `--evaluation`; child processes inherit it.
+#: The environment variable that names the custom evaluation, as `--evaluation` does. Child processes inherit it.
 VARIABLE: Final = "SECATEUR_EVALUATION"
 
 #: The module that loads the chosen evaluation; once it is imported, the choice is final.
@@ -24,12 +24,12 @@ _LOADER: Final = "eval.custom"
 
 
 class EvaluationError(CommandError, ValueError):
-    """Raised if a custom evaluation cannot be used. The message is one line; it names file and line if it can."""
+    """Raised if a custom evaluation cannot be used. The message is one line, with the file and line number if known."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A custom evaluation: a function in a file, or a function object (`function`), which may have no file."""
+    """A custom evaluation: a function in a file, or a function object (`function`), whose file may not exist."""
 
     file: Path
     function_name: str
@@ -37,7 +37,7 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """The name that Secateur shows, such as `centre.py:evaluate`, or the function's name if it has no file."""
+        """The name that Secateur shows: `centre.py:evaluate`, or only `evaluate` if the file does not exist."""
         is_in_file = self.function is None or self.file.is_file()
         return shown(f"{self.file.name}:{self.function_name}" if is_in_file else self.function_name)
 
@@ -46,10 +46,11 @@ _choice: Choice | None = None
 
 
 def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -> None:
-    """Makes this process evaluate with a function: a callable, or `FILE.py[:FUNCTION]` (by default `evaluate`).
+    """Makes this process evaluate with a Python function: `evaluation` is the function or `FILE.py[:FUNCTION]`.
 
-    Child processes inherit only a choice by `FILE.py`. Raises EvaluationError if `evaluation` does not give a Python
-    function, and RuntimeError if this process already uses another evaluation or kernels compiled ahead of time.
+    FUNCTION is `evaluate` by default. Child processes inherit only the choice of a file. Raises EvaluationError if
+    `evaluation` does not give a Python function, and RuntimeError if this process already uses another evaluation or
+    kernels compiled ahead of time.
     """
     global _choice
     choice = _choice_of_function(evaluation) if callable(evaluation) else _choice_of_text(os.fspath(evaluation))
@@ -88,7 +89,7 @@ def chosen_evaluation() -> Choice | None:
 def require_own_evaluation(product: str) -> None:
     """Raises EvaluationError if this process has a custom evaluation.
 
-    `product` is a plural noun for the message. It names data that do not record the evaluation that produced them.
+    The message begins with `product`, a plural noun for data that do not record the evaluation that produced them.
     """
     choice = chosen_evaluation()
     if choice is not None:
@@ -99,19 +100,19 @@ def require_own_evaluation(product: str) -> None:
 
 
 def _is_loaded() -> bool:
-    """Returns whether the evaluation is loaded, so that the choice is final."""
+    """Returns whether `eval.custom` has loaded the chosen evaluation, which makes the choice final."""
     return hasattr(sys.modules.get(_LOADER), "CHOICE")
 
 
 def with_evaluation(name: str) -> str:
-    """Returns `name`, followed by the custom evaluation's name in parentheses if there is one."""
+    """Returns `name`; if the process has a custom evaluation, that evaluation's name follows in parentheses."""
     choice = chosen_evaluation()
     return name if choice is None else f"{name} ({choice.name})"
 
 
 def _choice_of_text(text: str) -> Choice:
     file, colon, function = text.rpartition(":")
-    # The colon may belong to a drive letter.
+    # The last colon may belong to a drive letter instead.
     if not colon or not function.isidentifier() or not file:
         file, function = text, "evaluate"
     try:
@@ -130,7 +131,7 @@ def _choice_of_function(function: Callable[..., Any]) -> Choice:
 
 
 def _check_source(choice: Choice) -> None:
-    """Raises EvaluationError if the file cannot be read or parsed, or cannot define the function."""
+    """Raises EvaluationError if the file cannot be read or parsed, or if nothing in it can define the function."""
     import ast
 
     file = choice.file

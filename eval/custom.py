@@ -1,6 +1,6 @@
-"""Compiles the custom evaluation that `eval.build` chose in place of Secateur's own.
+"""Compiles the custom evaluation, if `eval.build` chose one.
 
-The search's kernels import this module before they are declared, so that all machine code that contains the function is
+The search imports this module before it declares its kernels, so that all machine code that contains the function is
 stored separately (`engine.compiler.jit.keep_apart`). Errors in the function are reported when this module is imported,
 not during a search. `eval.api` explains how to write the function.
 """
@@ -44,7 +44,7 @@ def _imported(choice: Choice) -> Any:
     # Numba looks up a function's module by name.
     sys.modules[MODULE] = module
     try:
-        # Importers cache bytecode by the file's change time in whole seconds, so they could run an older version.
+        # Importers check cached bytecode by file size and change time in seconds, so they could run an older version.
         exec(compile(choice.file.read_bytes(), file, "exec"), vars(module))
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
@@ -56,7 +56,7 @@ def _imported(choice: Choice) -> Any:
 
 
 def _function(choice: Choice) -> FunctionType:
-    """Returns the chosen function as plain Python. Raises EvaluationError unless it is a function of one argument."""
+    """Returns the chosen function, undecorated. Raises EvaluationError unless it is a function of one argument."""
     found = choice.function if choice.function is not None else _imported(choice)
     # Decorators are stripped: the function is compiled with the same options as all kernels.
     function = getattr(found, "py_func", found)
@@ -85,7 +85,7 @@ def _compiled(choice: Choice) -> Any:
     return subkernel(twin)
 
 
-#: The chosen function, (position) -> integer; None if there is none.
+#: The chosen function as a subkernel from a position to an integer; None if none was chosen.
 CUSTOM: Final[Any] = None if CHOICE is None else _compiled(CHOICE)
 
 
@@ -97,9 +97,9 @@ def _evaluation(position: Any) -> Any:
     return min(max(np.int64(CUSTOM(position)), -EVALUATION_LIMIT), EVALUATION_LIMIT)
 
 
-#: The entry point from Python: returns the function's value for a position, not clamped. None if there is no function.
+#: The entry point from Python: returns the function's value for a position, not clamped. None if none was chosen.
 custom_score: Final[Any] = None if CUSTOM is None else kernel(_score)
-#: The version for kernels: returns int64 centipawns, clamped to +-EVALUATION_LIMIT. None if there is no function.
+#: The version for kernels: returns int64 centipawns, clamped to +-EVALUATION_LIMIT. None if none was chosen.
 custom_evaluation: Final[Any] = None if CUSTOM is None else subkernel(_evaluation)
 
 
@@ -115,13 +115,13 @@ _ADVICE: Final = {
     "NoneType": "it has no return",
 }
 
-#: A pattern for lines of the compiler's messages that do not say what is wrong, and the most characters to quote.
+#: A pattern for lines of compiler messages that do not say what is wrong, and the maximum length of a quoted reason.
 _IDLE: Final = re.compile(r"Failed in nopython mode|During: |File \"|def |@|<source elided>|\^|- Resolution failure")
 _QUOTE: Final = 240
 
 
 def _check(choice: Choice) -> None:
-    """Compiles the function or loads its machine code. Raises EvaluationError if it cannot be an evaluation."""
+    """Compiles or loads the function. Raises EvaluationError if it cannot be compiled or returns no signed integer."""
     import numba
 
     record = numba.from_dtype(POSITION)
@@ -140,7 +140,7 @@ def _check(choice: Choice) -> None:
 
 
 def _reason(record: Any) -> Exception | None:
-    """Returns the compiler's error for the function alone, without its caller; None if it compiles."""
+    """Returns the compiler's error for the function alone, without its caller; None if the function compiles."""
     try:
         CUSTOM.compile((record,))
     except Exception as error:
@@ -163,7 +163,7 @@ def _explanation(choice: Choice, error: Exception, record: Any) -> str:
 
 
 def _line(choice: Choice, error: Exception, text: str) -> int:
-    """Returns the line number in the chosen file that the compiler names, or else that of the function."""
+    """Returns the line of the chosen file that `error` or its `text` names; otherwise, the function's first line."""
     place = getattr(error, "loc", None)
     named = [(place.filename, place.line)] if place is not None else []
     named += re.findall(r'File "([^"]*)", line (\d+)', text)

@@ -33,7 +33,7 @@ class Breakdown:
 
     `rows` is int64[len(ROWS)][2][2], [row][color][middlegame, endgame] in centipawns. `totals` is the sum of the rows,
     White's minus Black's, as (middlegame, endgame). `score` is in centipawns from the side to move's view, `phase` is
-    between 0 and FULL_PHASE, and `scale` is in sixty-fourths.
+    between 0 and FULL_PHASE, and `scale` is the share of the endgame value that counts, in sixty-fourths.
     """
 
     score: int
@@ -56,23 +56,23 @@ class Evaluator:
         return int(evaluation_terms(from_board(board), self._workspace, self._trace, self._summary))
 
     def breakdown(self, board: chess.Board) -> Breakdown:
-        """Returns the evaluation of a board with the values of each row."""
+        """Returns the evaluation of a board and its parts."""
         score = self.score(board)
         rows = np.zeros((len(ROWS), 2, 2), np.int64)
         for group in GROUPS:
             part = slice(group.first, group.first + group.size)
             rows[group.row] += self._trace[:, part].astype(np.int64) @ WEIGHTS[part]
-        # Danger is not in centipawns, so the row shows its price.
+        # Danger is not in centipawns, so its row shows its cost in centipawns.
         rows[DANGER] = self._summary[PRICES:].reshape(2, 2)
         middlegame, endgame, phase, scale = (int(self._summary[n]) for n in (MIDDLEGAME, ENDGAME, PHASE, SCALE))
         return Breakdown(score, rows, (middlegame, endgame), phase, scale)
 
 
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
-    """Returns a table of the terms for both sides in pawns, middlegame and endgame, and the total from White's view.
+    """Returns a table of each side's middlegame and endgame terms, and the evaluation from White's view, all in pawns.
 
-    With a `network`, the network's value comes last. If `eval.kernels.endings` chooses another value, that follows with
-    the reason. A custom evaluation has only a total, and a warning if it does not treat both sides alike here.
+    With a `network`, its evaluation follows; if `eval.kernels.endings` chooses another value, that comes last with the
+    reason. For a custom evaluation, there is no table, but a warning if the score changes when the sides are exchanged.
     """
     note = " (in check: the search looks further)" if board.is_check() else ""
     if CHOICE is not None:
@@ -105,7 +105,7 @@ def evaluation_report(board: chess.Board, network: Network | None = None) -> str
 
 
 def _custom_report(board: chess.Board, title: str, note: str) -> str:
-    """Returns the custom evaluation of the board, and that of the board with the sides exchanged if it differs."""
+    """Returns the report on a custom evaluation, with a warning if exchanging the sides changes the score."""
     score, mirrored = (
         min(max(int(custom_score(from_board(side))), -EVALUATION_LIMIT), EVALUATION_LIMIT)
         for side in (board, board.mirror())
@@ -120,5 +120,5 @@ def _custom_report(board: chess.Board, title: str, note: str) -> str:
 
 
 def _total(name: str, score: int, board: chess.Board) -> str:
-    """Returns a line with a score from White's view; `score` is from the side to move's view."""
+    """Returns a line that shows `score`, in centipawns from the side to move's view, in pawns from White's view."""
     return f"{name} {(score if board.turn else -score) / 100:+.2f} pawns from White's view"

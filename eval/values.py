@@ -1,7 +1,7 @@
 """The values of the classical evaluation's weights; `eval.weights` describes each weight.
 
 Each entry has the middlegame values first, then the endgame values. Square tables show the board from White's side,
-rank 8 first. Groups by rank begin with the owner's first rank.
+rank 8 first. Values by rank begin with the owner's first rank.
 """
 
 from __future__ import annotations

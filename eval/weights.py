@@ -1,8 +1,8 @@
-"""The layout of the classical evaluation's weights: the name, meaning and index of each.
+"""The layout of the classical evaluation's weights: the name, meaning and indices of each group of weights.
 
-All weights are in one vector, so a term is an index and a count, both for the evaluation and for its breakdown. A
-weight is a pair of integers, for the middlegame and for the endgame. The unit is centipawns, except in `King attack`,
-whose weights are in units of danger (see `eval.terms.king`). `eval.values` contains the values.
+All weights are in one vector, so both the evaluation and its breakdown describe a term by an index and a count. A
+weight is a pair of integers: one for the middlegame, one for the endgame. The unit is centipawns, except for the
+weights of `King attack`, which are in units of danger (see `eval.terms.king`). `eval.values` contains the values.
 """
 
 from __future__ import annotations
@@ -151,5 +151,5 @@ def _values() -> npt.NDArray[np.int64]:
 
 #: int64[COUNT][2]: [weight][middlegame, endgame].
 WEIGHTS: Final = _values()
-#: int64[COUNT]: both phases in one number, middlegame in the upper half, so that one addition sums both.
+#: int64[COUNT]: both values of a weight in one number, the middlegame's in the upper half, so one addition adds both.
 PACKED: Final = (WEIGHTS[:, 0] << 32) + WEIGHTS[:, 1]

@@ -1,11 +1,11 @@
 """Accumulators: the sums of the network's first layer for each ply of a line, updated only when needed.
 
-A move changes two to four features, so a ply's accumulator is its parent's plus and minus a few rows. No update is
-undone: every ply has its own accumulator, and `computed` says whether it matches the ply's current position. Code that
-writes a new position into a frame must clear that ply's bits.
+A move changes two to four features, so a ply's accumulator is that of the ply before, plus a few rows of weights and
+minus a few others. No update is undone: every ply has two accumulators, one for each perspective, and `computed` says
+which of them match the ply's current position. Code that writes a new position into a frame must clear the ply's bits.
 
 `stack` is an array of records with at least `position` (a POSITION) and `move`, the move that led to the next frame
-(NO_MOVE for a null move); `accumulators` is an `accumulator_stack` with as many plies.
+(NO_MOVE for a null move); `accumulators` is an `accumulator_stack` record for as many plies.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _is_computed(accumulators, ply, perspective):
 
 @subkernel
 def refresh(network, accumulators, stack, ply, perspective):
-    """Computes an accumulator from the position alone, without its parent. Mutates `accumulators`."""
+    """Computes the accumulator of `perspective` at `ply` from the position alone. Mutates `accumulators`."""
     position = stack[ply].position
     turned = orientation(position, perspective)
     hidden = network.hidden
@@ -63,7 +63,7 @@ def refresh(network, accumulators, stack, ply, perspective):
 
 @inlined
 def _advance_castling(network, accumulators, source, target, perspective, turned, us, king, rook):
-    """Computes the accumulator at index `target` after castling from that at `source`. Mutates `accumulators`."""
+    """Computes the accumulator at index `target` from that at `source` for a castling move. Mutates `accumulators`."""
     hidden = network.hidden
     king_to, rook_to = castling_targets(king, rook)
     plus = hidden * feature(perspective, turned, us, KING, king_to)
@@ -86,7 +86,7 @@ def _advance_castling(network, accumulators, source, target, perspective, turned
 
 @subkernel
 def advance(network, accumulators, stack, ply, perspective):
-    """Computes the accumulator of `ply` + 1 from that of `ply`, with the same orientation. Mutates `accumulators`."""
+    """Derives the accumulator of `ply` + 1 from that of `ply`, of the same orientation. Mutates `accumulators`."""
     position = stack[ply].position
     child = stack[ply + 1].position
     move = stack[ply].move
@@ -105,7 +105,7 @@ def advance(network, accumulators, stack, ply, perspective):
         _advance_castling(network, accumulators, source, target, perspective, turned, us, origin, destination)
         return
     minus = hidden * feature(perspective, turned, us, piece_at(position, origin), origin)
-    # After a promotion, the piece on the target square differs from the one that left.
+    # After a promotion, the piece on the target square differs from the pawn that moved.
     plus = hidden * feature(perspective, turned, us, piece_at(child, destination), destination)
     if kind & CAPTURE == 0:
         for index in range(0, hidden, BLOCK):
@@ -136,10 +136,10 @@ def advance(network, accumulators, stack, ply, perspective):
 
 @subkernel
 def update(network, accumulators, stack, ply, perspective):
-    """Computes the accumulator of `ply` and those of the earlier plies that it depends on. Mutates `accumulators`.
+    """Computes the accumulator of `ply`, and those of earlier plies that this requires. Mutates `accumulators`.
 
     Goes back to the last ply with a computed accumulator, but not past a change of orientation, which changes every
-    feature. If the ply that it reaches has none, it refreshes that ply: siblings of this line reuse the accumulator.
+    feature. If there is no such ply, refreshes the earliest ply reached, whose accumulator other lines can reuse.
     """
     turned = orientation(stack[ply].position, perspective)
     base = ply

@@ -1,7 +1,7 @@
 """The classical evaluation: a sum of weighted terms, tapered between middlegame and endgame.
 
-The terms are in `eval.terms`, the weights in `eval.weights`. Their values, tuned on the engine's own games, are in
-`eval.values`. Every number is a packed pair of middlegame and endgame centipawns (`eval.terms.weigh`).
+The terms are in `eval.terms`, the weights in `eval.weights`, and the values of the weights, tuned on the engine's own
+games, in `eval.values`. The value of a term is a packed pair of middlegame and endgame centipawns (`eval.terms.weigh`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from eval.weights import TEMPO
 #: The phase of the start position: a minor piece counts 1, a rook 2, a queen 4.
 FULL_PHASE: Final = 24
 
-# Indices into the summary that `evaluation_terms` writes. PRICES is the first of four: the cost of each colour's attack
-# to the other side, [color][middlegame, endgame].
+# Indices into the summary that `evaluation_terms` writes. PRICES is the first of four: the costs of each colour's king
+# attack for the other side, [color][middlegame, endgame].
 MIDDLEGAME, ENDGAME, PHASE, SCALE, PRICES = range(5)
 SUMMARY: Final = PRICES + 4
 
@@ -53,7 +53,7 @@ def _standing(position, workspace, entry, color, trace):
 
 @inlined
 def _interplay(position, workspace, entry, color, trace):
-    """Returns the packed value of `color`'s terms that need both sides' attack maps."""
+    """Returns the packed sum of `color`'s threats, passed pawns and mop-up. Needs the attack maps of both sides."""
     return (
         threats(position, workspace, color, trace)
         + passed_pawns(position, workspace, entry, color, trace)
@@ -87,7 +87,7 @@ def packed_sum(position, workspace, trace):
 
 @inlined
 def tapered(middlegame, endgame, phase, scale):
-    """Returns `middlegame` and `endgame` * `scale` / FULL_SCALE, blended by `phase`, in int64 centipawns.
+    """Blends `middlegame` with `endgame * scale / FULL_SCALE` by `phase`; returns int64 centipawns.
 
     A scale of 0 means a draw, and the result is 0 in any phase.
     """
@@ -100,7 +100,7 @@ def tapered(middlegame, endgame, phase, scale):
 
 @inlined
 def _scale(position, endgame):
-    """Returns `scale_of` for the side that the endgame value favours, as int64."""
+    """Returns `scale_of` for the side that `endgame` (White's minus Black's) favours, as int64."""
     return scale_of(position, np.int64(1 if endgame > 0 else 0))
 
 
@@ -116,7 +116,7 @@ def evaluate(position, workspace):
 
 @kernel
 def evaluation_terms(position, workspace, trace, summary):
-    """Returns `evaluate(position)` and records its parts.
+    """Returns the same value as `evaluate`, and records its parts.
 
     Mutates `workspace` (a WORKSPACE record), `trace` (int32[2][COUNT]: how often each weight counted for each colour)
     and `summary` (int64[SUMMARY]).

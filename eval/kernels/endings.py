@@ -1,8 +1,8 @@
 """The choice between a network's value, the classical evaluation and a draw score, by the kind of ending.
 
 A network learns from games that are adjudicated long before a bare king is mated, or that end when the remaining pieces
-cannot win. So it does not know how to mate a bare king or that two knights cannot do so, and it overrates a rook's pawn
-with a bishop of the wrong colour. `eval.terms.endgames` has rules for these endings.
+cannot win. So it knows neither how to mate a bare king nor that two knights cannot do so, and it overrates a rook's
+pawn with a bishop of the wrong colour. `eval.terms.endgames` has rules for these endings.
 """
 
 from __future__ import annotations
@@ -40,5 +40,5 @@ def choose_evaluation(position, value):
 
 @kernel
 def chosen_evaluation(position, value):
-    """Returns `choose_evaluation(position, value)`; this is its entry point from Python."""
+    """Returns `choose_evaluation(position, value)`. Callers in Python use this kernel."""
     return choose_evaluation(position, value)

@@ -1,8 +1,8 @@
 """The features of the network's input, one set for each side's view of the board.
 
 A feature is a piece, own or the opponent's, on a square. Each side sees the board from its own end (squares are flipped
-for Black), and with its king on files a to d (squares are mirrored if it stands on files e to h). So a position and its
-mirror image, which are worth the same, have the same features, and the network has half as much to learn.
+for Black), and with its king on files a to d (squares are mirrored if the king is on files e to h). So a position has
+the same features as its mirror image, which is worth the same, and the network has half as much to learn.
 """
 
 from __future__ import annotations
@@ -30,6 +30,6 @@ def feature(perspective, turned, color, piece, square):
 def output_bucket(pieces, buckets):
     """Returns the index of the output layer for a position with `pieces` pieces (2 to 32), as int64.
 
-    `buckets` (1 or 8) is the number of layers. With 8 layers, four piece counts share a layer.
+    `buckets` (1 or 8) is the number of layers. With 8 layers, layer 0 is for 2 to 5 pieces, layer 1 for 6 to 9, etc.
     """
     return (pieces - 2) * buckets // MOST_PIECES

@@ -1,4 +1,4 @@
-"""The network's evaluation of the position at a ply of a line; `eval.network.layout` defines it."""
+"""The network's evaluation of the position at a ply of a line. `eval.network.layout` contains the formula."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eval.kernels.features import output_bucket
 from eval.kernels.vectors import screlu_dot
 from eval.network.layout import QA, QB
 
-#: The largest absolute value of an evaluation in centipawns. It is below mate scores and fits an int16.
+#: The largest absolute value of an evaluation in centipawns. It is below mate scores and fits into an int16.
 EVALUATION_LIMIT: Final = 30_000
 
 #: A frame with only the fields that the accumulators need, for callers without a search stack.
@@ -44,5 +44,5 @@ def evaluate_with_network(network, accumulators, stack, ply):
 
 @kernel
 def evaluate_line(network, accumulators, stack, ply):
-    """Returns `evaluate_with_network(...)`; this is its entry point from Python."""
+    """Returns `evaluate_with_network` of the same arguments. Callers in Python use this kernel."""
     return evaluate_with_network(network, accumulators, stack, ply)

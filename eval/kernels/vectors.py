@@ -1,6 +1,6 @@
 """Vector instructions on int16: accumulator updates and the output layer.
 
-They are written as LLVM vectors, because Numba does int16 arithmetic in 64 bits and LLVM does not narrow all of it
+The operations use LLVM vectors, because Numba does int16 arithmetic in 64 bits and LLVM does not narrow all of it
 again. Every function has a plain Python twin whose results are identical bit for bit.
 """
 
@@ -74,7 +74,7 @@ def _twin(additions: int) -> Callable[..., None]:
 
 @machine_op(_twin(0))
 def copy_block(typingctx: Any, target: Any, at: Any, source: Any, start: Any) -> Any:
-    """Computes target[at...] = source[start...] for BLOCK values of int16. All these updates mutate only `target`."""
+    """Computes target[at...] = source[start...] for BLOCK values of int16. Like all updates, mutates only `target`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         value = _load(context, builder, signature.args[2], args[2], args[3])
@@ -120,7 +120,7 @@ def add_add_sub_sub(
     minus: Any,
     minus_too: Any,
 ) -> Any:
-    """Computes target[at...] = source[start...] + rows[plus... and plus_too...] - rows[minus... and minus_too...]."""
+    """Computes `add_sub` with two rows to add (`plus`, `plus_too`) and two to subtract, for castling."""
     integers = (types.int64,) * 4
     return types.void(target, types.int64, source, types.int64, rows, *integers), _write_sum(2)
 
@@ -136,13 +136,13 @@ def _dot_twin(values: Any, start: int, weights: Any, first: int, count: int) -> 
 
 
 def _part(builder: Any, vector: Any, lanes: list[int]) -> Any:
-    """Returns a vector of those lanes of `vector` whose indices are in `lanes`."""
+    """Returns a vector of the lanes of `vector` at the indices `lanes`, in that order."""
     mask = ir.Constant(ir.VectorType(_I32, len(lanes)), lanes)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
 
 
 def _multiply_pairs(builder: Any, name: str, a: Any, b: Any) -> Any:
-    """Calls the instruction `name`, which multiplies int16 lanes and adds neighbouring products, on `a` and `b`."""
+    """Applies the instruction `name`, which multiplies int16 lanes and adds neighbouring products, to `a` and `b`."""
     result = ir.VectorType(_I32, a.type.count // 2)
     function_type = ir.FunctionType(result, [a.type, b.type])
     function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
@@ -170,7 +170,7 @@ def _pairs_anywhere(builder: Any, a: Any, b: Any) -> Any:
 
 
 def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
-    """Returns the output layer's dot product. The code of `multiply_pairs` multiplies int16 lanes and adds pairs."""
+    """Returns a machine operation for the output layer's dot product. `multiply_pairs` is `_pairs_512`, for example."""
 
     @machine_op(_dot_twin)
     def screlu_dot(typingctx: Any, values: Any, start: Any, weights: Any, first: Any, count: Any) -> Any:
@@ -178,8 +178,8 @@ def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
 
         `values` and `weights` are int16 arrays, `count` is a multiple of BLOCK up to MAX_HIDDEN, and weights are
         within +-OUTPUT_LIMIT. Then nothing overflows: clip * weight is at most 255 * 127 = 32,385, which fits an
-        int16. Multiplied by clip again and added in pairs, it is at most 16,516,350. Each of the 16 int32 sums adds
-        at most 512 / 32 = 16 of these: 264,261,600. Only the sum of these sums needs 64 bits.
+        int16. A pair of these products, multiplied by clip again and added, is at most 16,516,350. Each of the 16 int32
+        lanes adds at most 512 / 32 = 16 pairs: 264,261,600. Only the sum of the lanes needs 64 bits.
         """
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -209,7 +209,7 @@ def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
     return screlu_dot
 
 
-#: The dot products that this CPU can run, by the width of their instructions in bits; 0 is the one for any CPU.
+#: The dot products that this CPU can run, by the width of their instructions in bits; key 0 works on any CPU.
 SCRELU_DOTS: Final = {
     bits: _screlu_dot(pairs)
     for bits, pairs, needed in (

@@ -17,7 +17,7 @@ PAWN_ENTRY: Final = np.dtype(
         ("score", np.int64),
         # Passed pawns of both colours.
         ("passed", np.uint64),
-        # [color] squares that its pawns attack now or could attack after advancing.
+        # [color] squares that the colour's pawns attack now or could attack after advancing.
         ("span", np.uint64, (2,)),
         # `shelter` is the packed value of shelter and storm, White's minus Black's, for the kings' squares in `kings`:
         # white square * 64 + black square, or 0, an impossible pair, until the shelter is computed.
@@ -28,21 +28,21 @@ PAWN_ENTRY: Final = np.dtype(
     align=True,
 )
 
-#: Entries of the pawn table, a power of two. An entry has 64 bytes, so the table fits a core's own cache.
+#: Entries of the pawn table, a power of two. An entry has 64 bytes, so the table fits into the cache of a core.
 PAWN_ENTRIES: Final = 4096
 
 WORKSPACE: Final = np.dtype(
     [
-        # [color][piece type] squares attacked by pieces of that type; index 0 is their union.
+        # [color][piece type] squares attacked by pieces of that type; index 0 is the union of all types.
         ("attacks", np.uint64, (2, 7)),
         # [color] squares attacked at least twice; attacks by two pawns count as one.
         ("twice", np.uint64, (2,)),
         # [color] squares that count for mobility; see `eval.terms.pieces.useful_squares`.
         ("useful", np.uint64, (2,)),
-        # [color] `ring`: the squares next to its king; `zone`: its square, the ring, and the ring one rank ahead.
+        # [color] `ring`: the squares next to the king; `zone`: the king's square, its ring, and the ring a rank ahead.
         ("ring", np.uint64, (2,)),
         ("zone", np.uint64, (2,)),
-        # [color] the number of pieces that attack the enemy king's zone, and their danger so far as a packed pair.
+        # [color] the number of pieces that attack the enemy king's zone, and the packed danger of their attacks.
         ("attackers", np.int64, (2,)),
         ("danger", np.int64, (2,)),
         ("pawns", PAWN_ENTRY, (PAWN_ENTRIES,)),

@@ -11,8 +11,8 @@
     output bias       int32[buckets]
     checksum          SHA-256 of everything before it, 32 bytes
 
-Numbers are little-endian; `eval.network.layout` explains their meaning. The architecture in the header must be one that
-this layout supports. The provenance has no fixed fields: the trainer writes data, seed, date and licence there.
+Numbers are little-endian. `eval.network.layout` explains the arrays; the architecture in the header must fit that
+layout. The provenance has no fixed fields: the trainer writes data, seed, date and licence there.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ VERSION: Final = 1
 FEATURE_SET: Final = "mirrored-768"
 ACTIVATION: Final = "screlu"
 
-#: Centipawns for an output of 1: the default, and the largest value that a file may set.
+#: The number of centipawns for an output of 1: the default, and the largest value that a file may contain.
 SCALE: Final = 400
 MAX_SCALE: Final = 10_000
 
@@ -60,7 +60,7 @@ class NetworkError(CommandError, ValueError):
 
 @dataclass(frozen=True)
 class Network:
-    """A quantised network and its provenance. Raises NetworkError if the kernels cannot compute it exactly.
+    """A quantised network and its provenance. Raises NetworkError if the kernels cannot evaluate with it exactly.
 
     `features` is int16[FEATURES, hidden], `bias` int16[hidden], `output` int16[buckets, 2, hidden], `output_bias`
     int32[buckets]; `scale` is the number of centipawns for an output of 1.
@@ -109,7 +109,7 @@ class Network:
         return f"({FEATURES} -> {self.hidden})x2 -> 1, {layers}"
 
     def digest(self) -> str:
-        """Returns the network's id: the SHA-256, in hexadecimal, of its architecture and numbers without provenance."""
+        """Returns the hexadecimal SHA-256 of the architecture and the weights; the provenance does not count."""
         digest = hashlib.sha256(json.dumps(self.architecture(), sort_keys=True).encode())
         for name, (dtype, _) in _arrays(self.hidden, self.buckets).items():
             digest.update(np.ascontiguousarray(getattr(self, name), dtype).tobytes())
@@ -129,7 +129,7 @@ class Network:
 
 
 def _arrays(hidden: int, buckets: int) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-    """Returns the dtype and shape of each array by its name, in the order of the file."""
+    """Returns the dtype and shape of each array by the array's name, in the order of the file."""
     short, integer = np.dtype("<i2"), np.dtype("<i4")
     return {
         "features": (short, (FEATURES, hidden)),
@@ -140,7 +140,7 @@ def _arrays(hidden: int, buckets: int) -> dict[str, tuple[np.dtype[Any], tuple[i
 
 
 def _check_architecture(found: Mapping[str, Any]) -> None:
-    """Raises NetworkError unless the kernels can compute this architecture."""
+    """Raises NetworkError unless the kernels support this architecture."""
     for name, expected in (("features", FEATURE_SET), ("activation", ACTIVATION), ("qa", QA), ("qb", QB)):
         if found.get(name) != expected:
             raise NetworkError(f"{name} is {shown(repr(found.get(name)))}, expected {expected!r}")
@@ -158,7 +158,7 @@ def _check_ranges(network: Network) -> None:
     largest = int(np.abs(network.output.astype(np.int32)).max())
     if largest > OUTPUT_LIMIT:
         raise NetworkError(f"the largest absolute output weight is {largest}, expected at most {OUTPUT_LIMIT}")
-    # No accumulator exceeds the bias plus the 32 highest of the 64 squares' largest weights.
+    # No element of an accumulator exceeds its bias plus the 32 highest of the 64 squares' largest weights.
     by_square = network.features.astype(np.int64).reshape(12, 64, network.hidden)
     for pick, sign in ((by_square.max(axis=0), 1), (by_square.min(axis=0), -1)):
         best = np.sort(np.maximum(sign * pick, 0), axis=0)[-MOST_PIECES:]
@@ -216,12 +216,12 @@ def decode_network(data: bytes) -> Network:
 
 
 def network_output(path: Path | Output) -> Output:
-    """Returns the output for a network file. Raises OSError if it cannot be written or is of another kind."""
+    """Returns an Output for a network file. Raises OSError if the file cannot be written or is of another kind."""
     return Output.at(path, is_network, "network file")
 
 
 def write_network(path: Path | Output, network: Network) -> None:
-    """Writes or atomically replaces a network file. Raises OSError, also if another kind of file exists there."""
+    """Writes or atomically replaces a network file. Raises OSError if this fails or another kind of file exists."""
     network_output(path).replace(encode_network(network))
 
 
@@ -231,12 +231,12 @@ def is_network(head: bytes) -> bool:
 
 
 def network_digest(data: bytes) -> str:
-    """Returns `Network.digest` for the bytes of a file, "" for no bytes. Raises NetworkError if they are invalid."""
+    """Returns the digest of the network file `data`, "" if that is empty. Raises NetworkError if `data` is invalid."""
     return decode_network(data).digest() if data else ""
 
 
 def read_network(path: Path) -> Network:
-    """Returns the network in a file. Raises NetworkError, with the file's name, if it is unreadable or invalid."""
+    """Returns the network in a file. Raises NetworkError, which names the file, if it is unusable."""
     return read_network_file(path)[1]
 
 
@@ -253,5 +253,5 @@ def read_network_file(path: Path) -> tuple[bytes, Network]:
 
 @functools.cache
 def shipped_network() -> Network | None:
-    """Returns the network that comes with the engine, None if there is none. Raises NetworkError if it is invalid."""
+    """Returns the network in the file SHIPPED, or None if that is missing. Raises NetworkError if it is unusable."""
     return read_network(SHIPPED) if SHIPPED.exists() else None

@@ -5,8 +5,8 @@
     total           = sum over own and opponent's perspective of clipped^2 * output weight    exact integer
     evaluation      = (total // QA + output bias) * scale // (QA * QB)                        centipawns
 
-Divisions round down. The evaluation is from the side to move's view, whose perspective comes first in the output
-weights. QA and QB are the integers that represent 1.0 in accumulators and output weights.
+Divisions round down. The evaluation is from the view of the side to move, whose perspective is the first one in the
+output weights. QA and QB are the integers that represent 1.0 in accumulators and output weights.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import numpy as np
 
 from engine.memory import allocate
 
-#: The number of features of a perspective: own and enemy pieces of six types on 64 squares.
+#: The number of features of each perspective: own and enemy pieces of six types on 64 squares.
 FEATURES: Final = 768
 
-#: The most pieces that a position can have.
+#: The largest number of pieces that a position can have.
 MOST_PIECES: Final = 32
 
 #: The integers that represent 1.0 in accumulators and in output weights.
 QA: Final = 255
 QB: Final = 64
 
-#: The largest absolute value of an output weight. The dot product relies on it: QA times a weight must fit an int16.
+#: The largest absolute value of an output weight. The dot product needs it: QA * weight must fit into an int16.
 OUTPUT_LIMIT: Final = 127
 
 #: An accumulator's length is a multiple of BLOCK and at most MAX_HIDDEN.
@@ -39,7 +39,7 @@ BUCKETS: Final = (1, 8)
 
 NETWORK: Final = np.dtype(
     [
-        # Arrays are long enough for the widest network and packed by `hidden`. The row of feature f is
+        # The arrays are long enough for the largest network; `hidden` is the length of a row. The row of feature f is
         # features[f * hidden : (f + 1) * hidden]. The weights of bucket b for the own and the opponent's accumulator
         # are output[b * 2 * hidden : (b + 1) * 2 * hidden].
         ("features", np.int16, (FEATURES * MAX_HIDDEN,)),
@@ -52,7 +52,7 @@ NETWORK: Final = np.dtype(
         ("buckets", np.int64),
         # Centipawns for an output of 1.
         ("scale", np.int64),
-        # Makes the record's size a multiple of a cache line, as the arrays' sizes are.
+        # Makes the record's size a multiple of a cache line, 64 bytes.
         ("unused", np.int64),
     ],
     align=True,
@@ -63,7 +63,7 @@ def accumulator_stack(plies: int) -> np.dtype[Any]:
     """Returns the dtype of a record with the accumulators of both perspectives for `plies` plies."""
     return np.dtype(
         [
-            # Packed by the network's `hidden`: [ply][perspective][hidden].
+            # [ply][perspective][hidden], without gaps; `hidden` is that of the network.
             ("values", np.int16, (plies * 2 * MAX_HIDDEN,)),
             # [ply]: bit p is set if perspective p's accumulator matches the position of that ply.
             ("computed", np.int64, (plies,)),

@@ -18,13 +18,13 @@ from eval.weights import MOP_UP_CORNER, MOP_UP_EDGE, MOP_UP_KINGS
 FULL_SCALE = 64
 
 # The scales were measured on 900,000 positions of the engine's own games (300 nodes a move). Each is the factor with
-# which the unscaled evaluation predicts the results best, divided by the same factor for five pawns.
+# which the unscaled evaluation predicts the results best, divided by that factor for positions with five pawns.
 
 #: With pawns: base + slope * number of pawns of the side that is ahead, minus _ONE_WING if all pawns are on one wing.
 _PAWN_BASE, _PAWN_SLOPE, _ONE_WING = 38, 9, 5
-#: With bishops of opposite colours: base + slope * lead in pawns; with other pieces, at most _OPPOSITE_WITH_PIECES.
+#: With only bishops of opposite colours: base + slope * lead in pawns; with more pieces: up to _OPPOSITE_WITH_PIECES.
 _OPPOSITE_BASE, _OPPOSITE_SLOPE, _OPPOSITE_WITH_PIECES = 8, 7, 54
-#: Without pawns, but with a rook's worth of pieces: less than a minor piece ahead; a minor piece ahead.
+#: Without pawns, but with pieces worth a rook or more: for a lead below a minor piece; for a lead of a minor piece.
 _BARELY_AHEAD, _MINOR_AHEAD = 5, 14
 
 # Piece values in pawns, used only to decide whether the pieces can win.
@@ -45,8 +45,8 @@ def _strength(position, color):
 
 @inlined
 def _holds_corner(position, strong):
-    """Returns whether `strong` has only rook's pawns on one file and bishops of the wrong colour, and the enemy king is
-    in the promotion corner or next to it. `strong` must have a pawn.
+    """Returns whether `strong` has only rook's pawns on one file, and no pieces except bishops of the wrong colour, and
+    the enemy king is in the promotion corner or next to it. `strong` must have a pawn.
     """
     pieces = position.pieces
     own = position.colors[strong]
@@ -83,7 +83,7 @@ def _has_knights_alone(position, color):
 
 @subkernel
 def scale_of(position, strong):
-    """Returns the share of the endgame value that counts if `strong` is ahead in it, in sixty-fourths, as int64."""
+    """Returns the share that counts, in sixty-fourths, of an endgame value in favour of `strong`, as int64."""
     pieces = position.pieces
     weak = strong ^ 1
     pawns = pieces[PAWN] & position.colors[strong]
@@ -123,9 +123,10 @@ def _has_bishop_and_knight(position, color):
 
 @subkernel
 def mop_up(position, color, trace):
-    """Returns the packed value of the bare enemy king's distances from the edge, the corner and `color`'s king.
+    """Returns the packed value of the bare enemy king's distances from the edge and from `color`'s king.
 
-    It is 0 if the enemy has more than its king, or `color` has less than a rook's worth of pieces.
+    If `color` has only bishop and knight, the king's distance from the nearer corner of the bishop's colour counts too.
+    The value is 0 if the enemy has more than its king, or if `color`'s pieces are worth less than a rook.
     """
     them = color ^ 1
     total = np.int64(0)

@@ -1,6 +1,6 @@
 """The terms of an attack on a king.
 
-They add up in units of danger, separately for middlegame and endgame. A positive danger costs the attacked side, in
+The terms add up to a danger, separately for middlegame and endgame. A positive danger costs the attacked side this many
 centipawns:
 
     middlegame   danger^2 / DANGER_DIVISOR    the cost grows faster than the danger
@@ -41,7 +41,7 @@ MOST_DANGER = 1000
 
 @inlined
 def _checks(squares, safe, color, piece, trace):
-    """Returns the packed danger of checks by `color`'s `piece` from `squares`. Those from `safe` are safe checks."""
+    """Returns the packed danger of checks by `color`'s `piece` from `squares`. Checks from `safe` are safe."""
     count = popcount(squares & safe)
     danger = np.int64(0)
     if count != 0:
@@ -51,9 +51,9 @@ def _checks(squares, safe, color, piece, trace):
 
 @inlined
 def _all_checks(position, workspace, color, weak, trace):
-    """Returns the packed danger of all checks, except by pawns, that `color` can give with its next move.
+    """Returns the packed danger of the checks that `color`'s knights, bishops, rooks and queens can give.
 
-    `weak` (uint64) is the set of squares that `color` attacks and the enemy defends at most once, by king or queen.
+    `weak` (uint64) has the squares that `color` attacks and the enemy does not defend, or only once, by king or queen.
     """
     them = color ^ 1
     pieces = position.pieces
@@ -74,7 +74,7 @@ def _all_checks(position, workspace, color, weak, trace):
 
 @inlined
 def _open_files(position, color, king, trace):
-    """Returns the packed danger to the enemy king on `king` from the files near it without pawns of its colour."""
+    """Returns the packed danger to the enemy king on `king` from missing enemy pawns on the nearest three files."""
     pawns = position.pieces[PAWN]
     theirs = pawns & position.colors[color ^ 1]
     center = min(max(king & 7, 1), 6)
@@ -91,7 +91,7 @@ def danger_of(position, workspace, color, trace):
     them = color ^ 1
     attacks = workspace.attacks
     queens = position.pieces[QUEEN] & position.colors[color]
-    # Fewer than two attackers, of which a queen anywhere counts as one more, are not an attack. This saves time.
+    # An attack needs at least two attackers; having a queen counts as one more. Skipping other cases saves time.
     if workspace.attackers[color] + (1 if queens != U0 else 0) < 2:
         return np.int64(0)
     king = king_square(position, them)

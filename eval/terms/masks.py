@@ -27,10 +27,10 @@ def _bitboards(is_member: npt.NDArray[np.bool_]) -> Bitboards:
 
 
 _FILES = np.arange(8)[:, None]
-#: [file]: the squares of the file; those of its neighbour files.
+#: [file]: FILES contains the squares of the file, NEIGHBOUR_FILES those of the files beside it.
 FILES: Final = _bitboards(_FILE == _FILES)
 NEIGHBOUR_FILES: Final = _bitboards(np.abs(_FILE - _FILES) == 1)
-#: [file of the king]: the squares of four files near it, a to d for a to c, c to f for d and e, e to h for f to h.
+#: [file of a king]: the squares of four files near it: a to d for a king on a to c, c to f on d or e, e to h on f to h.
 FLANKS: Final = _bitboards(np.abs(2 * _FILE - np.array([3, 3, 3, 7, 7, 11, 11, 11])[:, None]) <= 3)
 #: [rank]: the squares of the rank.
 RANKS: Final = _bitboards(_RANK == _FILES)
@@ -39,17 +39,17 @@ RANKS: Final = _bitboards(_RANK == _FILES)
 _RANK_STEPS = _RANK - _RANK[:, None]
 _AHEAD = np.stack([_RANK_STEPS < 0, _RANK_STEPS > 0])
 _FILE_STEPS = np.abs(_FILE - _FILE[:, None])
-#: [color][square]: the squares ahead on the same file; on neighbour files; on all three.
+#: [color][square]: FRONT contains the squares ahead on the same file, FRONT_SIDES those on the neighbour files.
 FRONT: Final = _bitboards(_AHEAD & (_FILE_STEPS == 0))
 FRONT_SIDES: Final = _bitboards(_AHEAD & (_FILE_STEPS == 1))
 FRONT_SPAN: Final = FRONT | FRONT_SIDES
-#: [color][square]: the neighbour files at the square's rank and behind it.
+#: [color][square]: the squares of the neighbour files on the same rank and on the ranks behind it.
 BESIDE_AND_BEHIND: Final = _bitboards(~_AHEAD & (_FILE_STEPS == 1))
 
-#: [square][square]: king's moves between two squares, int8.
+#: int8[square][square]: the number of king's moves between two squares.
 DISTANCE: Final[npt.NDArray[np.int8]] = np.maximum(_FILE_STEPS, np.abs(_RANK_STEPS)).astype(np.int8)
 
-#: [color]: ranks 4 to 6; 1 to 5; 3 (which a double step crosses); 7; 8, all seen from the owner's side.
+#: [color]: the squares of ranks 4 to 6, 1 to 5, 3 (which a double step crosses), 7 and 8, seen from the colour's side.
 OUTPOST_RANKS: Final = np.array([0x0000_00FF_FFFF_0000, 0x0000_FFFF_FF00_0000], np.uint64)
 CAMP: Final = np.array([0xFFFF_FFFF_FF00_0000, 0x0000_00FF_FFFF_FFFF], np.uint64)
 THIRD_RANK: Final = np.array([0x0000_FF00_0000_0000, 0x0000_0000_00FF_0000], np.uint64)

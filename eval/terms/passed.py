@@ -22,13 +22,13 @@ from eval.weights import (
     UNSTOPPABLE,
 )
 
-#: These terms, except UNSTOPPABLE, apply from this relative rank (0 to 7) on. Below it, only the pawn table counts.
+#: These terms, except UNSTOPPABLE, apply only to passed pawns on this relative rank (0 to 7) or beyond.
 FIRST_RANK = 3
 
 
 @inlined
 def _way_ahead(position, workspace, square, color, rank, trace):
-    """Returns the packed value of the path of the passed pawn on `square`, and of a rook or queen behind it."""
+    """Returns the packed value of the path of the passed pawn on `square`, and of a rook or queen behind the pawn."""
     them = color ^ 1
     pieces = position.pieces
     occupied = pieces[OCCUPIED]

@@ -46,7 +46,7 @@ _ENTRY_MASK = np.uint64(PAWN_ENTRIES - 1)
 
 @inlined
 def _pawn_value(own, enemy, square, color, trace):
-    """Returns the packed value of one pawn among `own` and `enemy` pawns (uint64), without its material."""
+    """Returns the packed value, without material, of the pawn on `square`; `own` and `enemy` are all pawns (uint64)."""
     file = square & 7
     rank = relative_rank(square, color)
     opposed = 1 if enemy & FRONT[color, square] != U0 else 0
@@ -80,13 +80,13 @@ def _pawn_value(own, enemy, square, color, trace):
 
 @inlined
 def is_passed(own, enemy, square, color):
-    """Returns whether no enemy pawn can block or capture a pawn on `square` on its way, and no own pawn is ahead."""
+    """Returns whether no enemy pawn can stop or capture a pawn on its way from `square`, and no own pawn is ahead."""
     return enemy & FRONT_SPAN[color, square] == U0 and own & FRONT[color, square] == U0
 
 
 @subkernel
 def _structure(position, entry, color, trace):
-    """Returns the packed value of `color`'s pawns and adds its passed pawns and span to `entry`. Mutates `entry`."""
+    """Returns the packed value of `color`'s pawns; writes their span and the passed ones to `entry` (mutated)."""
     pawns = position.pieces[PAWN]
     own = pawns & position.colors[color]
     enemy = pawns & position.colors[color ^ 1]
@@ -106,7 +106,7 @@ def _structure(position, entry, color, trace):
 
 @inlined
 def _nearest_rank(pawns, color, file, rank):
-    """Returns the lowest rank at or beyond `rank`, from `color`'s side, of `pawns` on `file`; 0 if there are none."""
+    """Returns the rank, seen by `color`, of the first of `pawns` on `file` from `rank` on; 0 if there is none."""
     for step in range(rank, 7):
         if pawns & bit(relative_square(8 * step + file, color)) != U0:
             return step
@@ -126,7 +126,7 @@ def _nearest_pawn(pawns, king):
 
 @subkernel
 def _shelter(position, color, trace):
-    """Returns the packed value of the shelter of `color`'s king: both sides' pawns on the three files around it, a
+    """Returns the packed value of the shelter of `color`'s king: both sides' pawns on the three nearest files, a
     penalty for a wing without pawns, and the distance to the nearest own pawn.
     """
     own = position.pieces[PAWN] & position.colors[color]
@@ -154,7 +154,7 @@ def _shelter(position, color, trace):
 
 @subkernel
 def _fill(position, entry, trace):
-    """Writes the position's pawn structure and its value to `entry`. Mutates `entry`."""
+    """Writes the position's pawn structure and its value, but no shelter, to `entry`. Mutates `entry`."""
     entry.key = position.pawn_key
     entry.passed = U0
     entry.kings = 0
@@ -171,7 +171,7 @@ def prefetch_pawns(position, workspace):
 def pawn_entry(position, workspace, trace):
     """Returns the pawn table's entry for the position's pawns and kings; computes the parts that are missing.
 
-    Mutates `workspace` and, unless it is None, `trace`. With a trace, it computes every part anew.
+    Mutates `workspace` and, unless it is None, `trace`. With a trace, every part is computed anew.
     """
     entry = workspace.pawns[position.pawn_key & _ENTRY_MASK]
     if trace is not None or entry.key != position.pawn_key:

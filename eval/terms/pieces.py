@@ -56,7 +56,7 @@ from eval.weights import (
 
 @inlined
 def prepare(position, workspace, color):
-    """Sets `color`'s attack maps to the attacks of its pawns and king, and its ring and zone. Mutates `workspace`."""
+    """Sets `color`'s ring and zone, and its attack maps to the attacks of its pawns and king. Mutates `workspace`."""
     pieces = position.pieces
     own = position.colors[color]
     king = king_square(position, color)
@@ -72,8 +72,8 @@ def prepare(position, workspace, color):
 
 @inlined
 def useful_squares(position, workspace, color):
-    """Returns the bitboard of the squares that count for `color`'s mobility: all except its king's, those of its pawns
-    that are blocked or on ranks 2 and 3, and those that enemy pawns attack.
+    """Returns the bitboard of the squares that count for `color`'s mobility: all except the squares of its king and of
+    its pawns that are blocked or on rank 2 or 3, and the squares that enemy pawns attack.
     """
     own = position.colors[color]
     stuck = forward(position.pieces[OCCUPIED], color ^ 1) | THIRD_RANK[color] | forward(THIRD_RANK[color], color ^ 1)
@@ -82,7 +82,7 @@ def useful_squares(position, workspace, color):
 
 @inlined
 def _enters_zone(workspace, color, piece, attacks, trace):
-    """Counts a piece as an attacker and adds its danger if it attacks the enemy king's zone. Mutates `workspace`."""
+    """Adds an attacker and its danger if its `attacks` reach the enemy king's zone. Mutates `workspace`."""
     if attacks & workspace.zone[color ^ 1] != U0:
         workspace.attackers[color] += 1
         workspace.danger[color] += weigh(trace, color, ATTACKER + piece - KNIGHT, 1) + weigh(
@@ -141,7 +141,7 @@ def bishops(position, workspace, entry, color, trace):
     pawns = position.pieces[PAWN] & own
     blocked = pawns & forward(position.pieces[OCCUPIED], color ^ 1) & CENTER_FILES
     outposts = _outposts(position, workspace, entry, color)
-    # The bishop attacks through its own queen, so that batteries count.
+    # A bishop attacks through its side's queens, so that batteries count.
     occupied = position.pieces[OCCUPIED] ^ (position.pieces[QUEEN] & own)
     count = popcount(remaining)
     total = weigh(trace, color, MATERIAL + 2, count)
@@ -229,7 +229,7 @@ def others(position, color, trace):
 
 @inlined
 def clear_counts(workspace, color):
-    """Clears the piece attacks, attacker count and danger of `color` in the last position. Mutates `workspace`."""
+    """Clears `color`'s piece attacks, attacker count and danger from the last position. Mutates `workspace`."""
     workspace.attackers[color] = 0
     workspace.danger[color] = np.int64(0)
     for piece in range(KNIGHT, KING):

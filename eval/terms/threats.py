@@ -26,7 +26,7 @@ from eval.weights import (
 
 @inlined
 def _by_pawns(position, workspace, color, trace):
-    """Returns the packed value of the pieces (not pawns) that `color`'s pawns attack, or would after a safe step."""
+    """Returns the packed value of attacks by `color`'s pawns on pieces (not pawns), now or after a safe step."""
     pieces = position.pieces
     enemy = position.colors[color ^ 1]
     attacked = workspace.attacks[color, PAWN] & enemy
@@ -71,8 +71,8 @@ def threats(position, workspace, color, trace):
     pieces = position.pieces
     attacks = workspace.attacks
     enemy = position.colors[them]
-    # The enemy defends `strong` squares with a pawn, or twice while `color` attacks them at most once. A capture there
-    # gains nothing unless the victim is worth more than the capturer.
+    # `strong` are the squares that the enemy defends with a pawn, or twice if `color` attacks them at most once. A
+    # capture there gains nothing unless the victim is worth more than the capturer.
     strong = attacks[them, PAWN] | (workspace.twice[them] & ~workspace.twice[color])
     weak = enemy & ~strong & attacks[color, OCCUPIED]
     by_minors = (attacks[color, KNIGHT] | attacks[color, BISHOP]) & enemy & (weak | ~pieces[PAWN])

@@ -1,7 +1,7 @@
-"""Packed pairs of values, and the product of count and weight, which can be recorded in a trace.
+"""Packed pairs of values, and the function that multiplies a weight by its count and can record the count in a trace.
 
 Every kernel of the terms takes a `trace` as its last argument. The search passes None, and Numba compiles the recording
-away. The breakdown passes int32[2][COUNT], [color][weight], which gets the number of times that each weight counted.
+away. The breakdown passes int32[2][COUNT], indexed [color][weight], to which the count of each weight is added.
 Both run the same code, so the breakdown cannot disagree with the evaluation.
 """
 
@@ -16,7 +16,7 @@ _HALF = 1 << 31
 
 @inlined
 def weigh(trace, color, weight, count):
-    """Returns `count` (int64) times a weight as a packed pair, int64. Adds the count to `trace` unless that is None."""
+    """Returns `count` (int64) times the weight with index `weight`, packed, int64. Adds `count` to `trace` if given."""
     if trace is not None:
         trace[color, weight] += count
     return PACKED[weight] * count

@@ -1,8 +1,9 @@
 """Comparisons of how well evaluations predict the scores of searches and the results of games.
 
-Errors are mean squared differences of expected results, 1 / (1 + exp(-evaluation / scale)), as in training. The score
-error favours evaluations that resemble the one that the search used, so it is fair only between networks with the same
-teacher. The result error favours no evaluation.
+As in training, an evaluation's expected result is 1 / (1 + exp(-evaluation / scale)). The score error is its mean
+squared difference from the expected result of the search's score. The result error is its mean squared difference from
+the result of the game. The score error favours evaluations that resemble the one that the search used (the teacher), so
+it is fair only between networks with the same teacher. The result error favours no evaluation.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class Errors:
     """The errors of one evaluation.
 
     `scores` is the score error, with the scale of the Comparison. `results` is the result error, with `scale`, the
-    scale in centipawns with which this evaluation predicts results best. `difference` is `results` minus that of the
-    first evaluation. `deviation` is the standard error of the difference, which treats games as independent samples.
+    scale in centipawns with which this evaluation predicts results best. `difference` is `results` minus the
+    `results` of the first evaluation. `deviation` is the standard error of the difference if games are independent.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of evaluations. `scale`, in centipawns, is the one with which the scores predict results best."""
+    """A comparison of evaluations. `scale` is the scale, in centipawns, with which the scores predict results best."""
 
     positions: int
     games: int
@@ -62,7 +63,7 @@ def classical_scores(samples: Any) -> npt.NDArray[np.int64]:
 
 
 def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Comparison:
-    """Compares evaluations, by name, on SAMPLE[n] of each shard. Raises ShardError if there are no positions."""
+    """Compares `evaluations`, by name, on SAMPLE[n] of every shard. Raises ShardError if there are no positions."""
     values: dict[str, list[Reals]] = {name: [] for name in evaluations}
     scores, results, games = [], [], []
     begun = 0
@@ -95,7 +96,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
 
 
 def _clustered(values: Reals, games: npt.NDArray[np.int64]) -> tuple[float, float]:
-    """Returns the mean of `values` and its standard error if only values of different `games` are independent."""
+    """Returns the mean of `values` and its standard error; only values of different `games` count as independent."""
     mean = float(np.mean(values))
     sums = np.bincount(games, values - mean)
     return mean, float(np.sqrt(np.sum(sums**2)) / len(values))

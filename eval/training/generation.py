@@ -55,7 +55,7 @@ _SOURCES: Final = ("generation.py", "kernels/records.py", "kernels/selfplay.py")
 class Settings:
     """The settings of self-play games. Scores are in centipawns; RULES describes most fields.
 
-    `network` is the digest of the network that evaluates, empty for the classical evaluation; `generate` sets it.
+    `network` is the digest of the network that evaluates, empty for the classical evaluation; `generate` fills it in.
     `hash_mebibytes` is the size of the TT. Raises ValueError, with a message of one line, if a value is invalid.
     """
 
@@ -115,7 +115,7 @@ def source_digest() -> str:
 
 
 class Player:
-    """A player of self-play games with fixed settings, which plays the game of any number."""
+    """A player of self-play games with fixed settings, which can play the game with any given number."""
 
     def __init__(self, settings: Settings, network: bytes = b"") -> None:
         """Sets up the search. `network` is the contents of a network file, empty for the classical evaluation.
@@ -152,7 +152,7 @@ def _random(seed: int, index: int) -> npt.NDArray[np.uint64]:
     return np.array([int.from_bytes(digest[:8], "little") | 1], np.uint64)
 
 
-_player = cache(Player)  # a process plays with one set of settings
+_player = cache(Player)  # a process needs one player, because its settings stay the same
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Task:
 
 
 def play_block(task: Task) -> bytes:
-    """Plays a block; returns its bytes. Raises RuntimeError if this process has other sources, and as Player does."""
+    """Plays a block; returns its bytes. Raises Player's errors, and RuntimeError if this process has other sources."""
     if source_digest() != task.sources:
         raise RuntimeError(f"this worker's version of Secateur is {source_digest()}, the command's is {task.sources}")
     player = _player(task.settings, task.network)
@@ -219,7 +219,7 @@ def generate(
         missing = _missing_blocks(have, end)
         first = None if positions is not None and progress.positions >= positions else next(missing, None)
         if first is not None and cluster is None:
-            # Compile once here, not in every worker at the same time. One ply compiles the whole kernel of self-play.
+            # Compile once here, not in every worker at the same time. Playing one ply compiles the whole kernel.
             Player(Settings(soft_nodes=1, hard_nodes=1, max_plies=1)).play(0)
         numbers = () if first is None else chain([first], missing)
         tasks = (Task(settings, block, head["sources"], network) for block in numbers)
@@ -284,7 +284,7 @@ def _number_of(path: Path) -> int:
 
 
 def _missing_blocks(have: dict[int, int], end: int | None) -> Iterator[int]:
-    """Yields the numbers of the missing blocks (below `end`, if given) in order; `have` counts each shard's blocks."""
+    """Yields the numbers of the missing blocks (below `end`, if given) in order; `have` counts blocks by shard."""
     for number in count():
         first = number * BLOCKS_PER_SHARD
         for block in range(first + have.get(number, 0), first + BLOCKS_PER_SHARD):
@@ -296,7 +296,10 @@ def _missing_blocks(have: dict[int, int], end: int | None) -> Iterator[int]:
 def _play_in_order(
     tasks: Iterator[Task], workers: int, cluster: str | None
 ) -> Generator[tuple[int, bytes], None, None]:
-    """Plays blocks; yields (number, bytes) in the order of `tasks`. Raises WorkError if one fails, and ClusterError."""
+    """Plays blocks; yields (number, bytes) in the order of `tasks`.
+
+    Raises WorkError if a block fails, and ClusterError if the cluster is unusable.
+    """
     wanted: deque[int] = deque()
     waiting: dict[int, bytes] = {}
 

@@ -1,7 +1,7 @@
 """Fits the model of results (see `search.outcome`) to self-play games, by maximum likelihood.
 
 The positions are counted by material, score and result from White's view; the model treats both sides alike. The fit
-treats positions as independent. Neighbours in a game are not, but this does not bias the estimates.
+treats positions as independent. Neighbouring positions of a game are not, but this does not bias the estimates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eval.training.shards import ShardError
 from search.outcome import FULL_MATERIAL, LEAST_MATERIAL, PIECE_MATERIAL
 
 #: Scores are counted in steps of SCORE_STEP centipawns, from -SCORE_LIMIT to SCORE_LIMIT. Larger scores win, except
-#: for blunders that the few nodes of self-play cause; those blunders would distort the fit to smaller scores.
+#: for blunders, which self-play with few nodes causes and which would distort the fit to smaller scores.
 SCORE_STEP: Final = 10
 SCORE_LIMIT: Final = 400
 BINS: Final = 2 * SCORE_LIMIT // SCORE_STEP + 1
@@ -37,7 +37,7 @@ class Fit:
     """The coefficients of the two polynomials in centipawns, lowest power first, and the quality of the fit.
 
     `loss` is the mean negative logarithm of the chance that the model gives to the actual result; `plain_loss` is the
-    same for a model that gives each result its share of all positions.
+    same mean for a model whose chances are the shares of the results in all positions.
     """
 
     win_score: tuple[float, ...]
@@ -48,7 +48,7 @@ class Fit:
 
 
 def count_results(batches: Iterable[npt.NDArray[np.void]]) -> Counts:
-    """Counts positions by material, score and result (lost, drawn, won), as float64[FULL_MATERIAL + 1][BINS][3]."""
+    """Counts positions by material, score and White's result (loss, draw, win): float64[FULL_MATERIAL + 1][BINS][3]."""
     counts = np.zeros((FULL_MATERIAL + 1, BINS, 3))
     for samples in batches:
         samples = samples[np.abs(samples["score"].astype(np.int64)) <= SCORE_LIMIT]
@@ -67,7 +67,7 @@ def bin_scores() -> npt.NDArray[np.float64]:
 
 def chances(parameters: npt.NDArray[np.float64]) -> Counts:
     """Returns the chances of each result by material and score, in the shape of the counts. `parameters` are the
-    coefficients of the two polynomials, whose values are raised to at least 1 and 5 centipawns.
+    coefficients of the polynomials for win score and spread, whose values are raised to at least 1 and 5 centipawns.
     """
     share = np.arange(FULL_MATERIAL + 1) / FULL_MATERIAL
     powers = share[:, None] ** np.arange(DEGREE)

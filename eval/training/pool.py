@@ -1,14 +1,14 @@
-"""The pool: the training data of a network, in one file of shuffled positions that training maps into memory.
+"""The pool: the training data of a network, in files of positions that training maps into memory.
 
     training.samples    SAMPLE[n] of the games to learn from, shuffled
     validation.samples  SAMPLE[m] of the games that are held out for validation
     pool.json           `Facts` about these positions and their games
 
-Whole games are held out, because neighbouring positions share their result. A hash of the game selects it, so the same
-games are held out with every seed, and a game that was played twice is never in both files.
+Whole games are held out, because neighbouring positions share their result. A hash of a game's start and moves
+decides whether it is held out. So every seed holds out the same games, and copies of a game are all in the same file.
 
-The file is shuffled once, in two passes that need little memory: positions go to random buckets, then each bucket is
-shuffled. Each pass over the data (an epoch) reads runs of `CHUNK` positions in a new random order.
+The training file is shuffled once, in two passes that need little memory: positions go to random buckets, then each
+bucket is shuffled. Every epoch (pass over the data) reads chunks of `CHUNK` positions in a new random order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FACTS: Final = "pool.json"
 
 #: Buckets contain at most this many positions (64 MiB) on average.
 BUCKET: Final = 1 << 21
-#: The slope of the scores is fitted to at most this many positions.
+#: `Facts.slope` is fitted to the scores of at most this many positions.
 SLOPE_POSITIONS: Final = 500_000
 
 
@@ -51,10 +51,10 @@ SLOPE_POSITIONS: Final = 500_000
 class Facts:
     """The facts about a pool: its contents and their origin.
 
-    The first four fields are numbers: of shards, games, training positions and validation positions. `share` is the
-    share of games held out, and `wanted` the filter. `slope` is the scale in centipawns with which scores predict
-    results best. `crc` is the CRC-32 of the training positions. `sources` are the settings of the games, each with its
-    number of games. `seconds` is the time that making the pool took, or None if it was not measured.
+    The first four fields count shards, games, training positions and validation positions. `share` is the share of
+    games to hold out, and `wanted` the filter. `slope` is the scale in centipawns with which scores predict
+    results best. `crc` is the CRC-32 of the training positions. `sources` lists the games' different settings, each
+    with its number of games. `seconds` is the time that making the pool took, or None if it was not measured.
     """
 
     shards: int
@@ -79,7 +79,7 @@ class Pool:
 
 
 def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
-    """Selects about `share` of a shard's games for validation by a hash of its moves; returns a mask, bool[n]."""
+    """Selects about `share` of a shard's games for validation by a hash of start and moves; returns a mask, bool[n]."""
     chosen = np.zeros(len(shard.games), np.bool_)
     limit = share * 2.0**32
     for index, (first, count) in enumerate(zip(shard.first.tolist(), shard.games["plies"].tolist(), strict=True)):
@@ -99,13 +99,13 @@ def build_pool(
 ) -> Facts:
     """Decodes, filters, splits and shuffles shards (see `find_shards`) into a pool in `folder`, which must be empty.
 
-    Returns its facts. The same shards in the same order and the same arguments give the same pool. Calls
+    Returns the pool's facts. The same shards in the same order and the same arguments give the same pool. Calls
     `on_shard(shards, positions)` with the totals so far after each shard. Raises OSError, and ShardError if a shard is
     missing, is truncated or corrupt, or contains invalid positions.
     """
     began = time.perf_counter()
     rng = np.random.default_rng([seed, 0])
-    # Each position takes at least the four bytes of a PLY, so the sizes of the files limit the number of positions.
+    # Each position takes at least the four bytes of a PLY, so the sizes of the files bound the number of positions.
     shards = find_shards(paths, partial)
     count = sum(path.stat().st_size for path in shards) // PLY.itemsize // BUCKET + 1
     training = validation = crc = 0
@@ -147,7 +147,7 @@ def build_pool(
 
 
 def _summed_up(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Merges sources that differ only in their numbers of games, which it adds."""
+    """Merges sources that differ only in `games`, whose sum becomes `games` of the merged source."""
     games: dict[str, int] = {}
     for source in sources:
         settings = {name: value for name, value in source.items() if name != "games"}
@@ -157,7 +157,7 @@ def _summed_up(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _slope(samples: Samples) -> float:
-    """Returns the scale with which the scores predict the results best, or 400 if there are no samples."""
+    """Returns the scale in centipawns with which scores predict results best, or 400 if there are no samples."""
     if not len(samples):
         return 400.0
     return round(fit_slope(samples["score"].astype(np.float64), samples["result"] * 0.5), 1)
@@ -170,7 +170,7 @@ def expected_results(centipawns: Reals, slope: float) -> Reals:
 
 
 def fit_slope(centipawns: Reals, results: Reals) -> float:
-    """Returns the slope, 20 to 2000, with which `centipawns` predict `results` best (least squares, golden section)."""
+    """Returns the slope, from 20 to 2000, with which `centipawns` predict `results` with the least squared error."""
 
     def loss(log_slope: float) -> float:
         return float(np.mean((expected_results(centipawns, math.exp(log_slope)) - results) ** 2))
@@ -219,9 +219,9 @@ def open_pool(folder: Path) -> Pool:
 
 
 def batches(seed: int, chunks: int, size: int, step: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Yields batches without end, beginning at `step` (from 0 on): for each, the numbers of its chunks, int64[size].
+    """Yields batches without end, beginning at `step` (from 0 on). A batch is the numbers of its chunks, int64[size].
 
-    An epoch cuts `chunks` chunks into whole batches; the few chunks left over differ from epoch to epoch. A batch
+    An epoch divides `chunks` chunks into whole batches. The few chunks left over differ from epoch to epoch. A batch
     depends only on its step and the other arguments, so a run can resume at any step.
     """
     a_pass = chunks // size

@@ -18,10 +18,10 @@ _CHUNK: Final = 65_536
 
 
 def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
-    """Returns the network with features in units of 1 / QA and outputs in units of 1 / QB, all rounded.
+    """Returns `layers` as a network of integers: features in units of 1 / QA, output weights in units of 1 / QB.
 
-    Output weights are small, but their integers go only from -127 to 127. So they are stretched until the largest is
-    about 127, and the network's scale is reduced from SCALE by the same factor.
+    The integers of the output weights must be from -127 to 127. To use that whole range, the output weights are
+    multiplied by a factor, and the network's scale is SCALE divided by that factor.
     """
     buckets, width = layers.output.shape
     output = layers.output.astype(np.float64)
@@ -38,7 +38,7 @@ def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
 
 
 def restore(network: Network, layers: Layers) -> None:
-    """Writes a network's weights into `layers` (mutated) of the same size: the inverse of `quantised`."""
+    """Writes a network's weights into `layers` (mutated) of the same size: inverts `quantised`, except for rounding."""
     layers.features[:] = network.features / QA
     layers.bias[:] = network.bias / QA
     stretch = SCALE / network.scale
@@ -60,7 +60,7 @@ def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:
 def measure(network: Network, samples: Any, exact: npt.NDArray[np.float64]) -> dict[str, float]:
     """Measures how much rounding changes the float network's `exact` scores of SAMPLE[n].
 
-    Returns a dictionary: `positions` is n, `most` and `rms` are the largest and the root mean square difference in cp.
+    Returns a dictionary: `positions` is n; `most` and `rms` are the largest and the root mean square difference, in cp.
     """
     differences = integer_scores(network, samples) - exact if len(samples) else np.zeros(1)
     most, rms = float(np.abs(differences).max()), math.sqrt(float(np.mean(differences**2)))

@@ -1,11 +1,11 @@
-"""Training runs: each is a folder with a pool (see `eval.training.pool`), from which the run resumes exactly.
+"""Training runs: a run is a folder with a pool (see `eval.training.pool`) and the files that it needs to resume.
 
     run.json        recipe and data
     checkpoint.npz  parameters, state of the optimiser and log after the last finished superbatch
     log.jsonl       a line for each superbatch
     start.snet      the network that the run began with, if it did not begin with random weights
 
-A killed run repeats its unfinished superbatch, and ends with the same network as a run that was not killed.
+If a run is killed and then resumed, it repeats the unfinished superbatch, and the network is the same in the end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from eval.training.trainer import Entry, Moment, Recipe, State, Trainer, Trainin
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
 
-#: The files of a run except RUN: the name of each in messages, and a test of its first bytes.
+#: The files of a run except RUN: the kind of each, for messages, and a test of the file's first bytes.
 _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
     START: ("network file", is_network),
     CHECKPOINT: ("checkpoint of a run", lambda head: head[30:44] == b"parameters.npy"),
@@ -49,8 +49,8 @@ _NEW: Final = ".new-pool-"
 
 @dataclass(frozen=True)
 class Run:
-    """A recipe and its data: files and folders of shards, `partial` to include unfinished shards, the filter `wanted`,
-    and the share of games held out for validation. Raises TrainingError if a value is out of range.
+    """A recipe and its data: `data` are files and folders of shards, `partial` includes unfinished shards, `wanted` is
+    a filter of positions, `validation` the share of games to hold out. Raises TrainingError if a value is out of range.
     """
 
     recipe: Recipe
@@ -70,7 +70,7 @@ def check_new(folder: Path, overwrite: bool) -> None:
     """Checks that a new run may begin in a folder.
 
     Raises TrainingError if the folder contains an unusable run or, without `overwrite`, any run, or if it contains no
-    run but a file with the name of one of a run's files. Raises OSError if a file of a run is of another kind.
+    run, but a file with the name of a run's file. Raises OSError if a file with such a name is of another kind.
     """
     if os.path.lexists(folder / RUN):
         load_run(folder)
@@ -110,14 +110,14 @@ def load_run(folder: Path) -> Run:
 
 
 def _output(folder: Path, name: str) -> Output:
-    """Returns the output for a file of a run. Raises OSError if it is not writable or is a file of another kind."""
+    """Returns the output for a file of a run. Raises OSError if the file is not writable or is of another kind."""
     kind, is_own = _FILES[name]
     return Output(folder / name, is_own, kind)
 
 
 @contextmanager
 def new_pool(folder: Path) -> Iterator[Path]:
-    """Removes the pools that killed commands left in a run's `folder`, then yields an empty temporary folder there."""
+    """Removes the pools that killed commands left in a run's folder; yields a temporary folder there and removes it."""
     for left in folder.glob(f"{_NEW}*/"):
         if not left.is_symlink() and all(
             path.name.isdecimal() or path.name in (TRAINING, VALIDATION, FACTS) for path in left.iterdir()
@@ -132,7 +132,7 @@ def begin_run(folder: Path, run: Run, start: bytes | None) -> None:
 
     `start` is the contents of the start network's file, or None. Raises OSError, and TrainingError as `check_new` does.
     """
-    check_new(folder, overwrite=True)  # again, because making the pool may take hours
+    check_new(folder, overwrite=True)  # checked again, because making the pool may take hours
     for name in _FILES:
         (folder / name).unlink(missing_ok=True)
     save_run(folder, run)
@@ -146,9 +146,9 @@ def save_run(folder: Path, run: Run) -> None:
 
 
 def adopt_pool(folder: Path, new: Path) -> None:
-    """Moves a pool from `new` to a run's folder; `pool.json`, the last file, marks it as complete. Raises OSError."""
+    """Moves a pool from `new` to a run's folder; `pool.json`, moved last, marks it as complete. Raises OSError."""
     for name in (TRAINING, VALIDATION, FACTS):
-        _output(folder, name)  # again, so that only a file of the run is replaced
+        _output(folder, name)  # checked again, so that only a file of the run is replaced
         (new / name).replace(folder / name)
 
 
@@ -203,7 +203,7 @@ def load_state(folder: Path, recipe: Recipe) -> State:
 def train(
     folder: Path, trainer: Trainer, on_step: Callable[[Moment], None], on_superbatch: Callable[[Entry], None]
 ) -> None:
-    """Trains to the end; saves the state after each superbatch. Raises OSError; TrainingError if training diverges."""
+    """Trains all superbatches and saves the state after each. Raises OSError; TrainingError if training diverges."""
     outputs = state_outputs(folder)
     while not trainer.is_finished:
         entry = trainer.superbatch(on_step)

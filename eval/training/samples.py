@@ -1,6 +1,6 @@
 """Turns games into training positions: decodes, filters and packs them.
 
-A position is a SAMPLE of 32 bytes, which `unpacked` turns into a POSITION record. Scores and results are White's.
+A position is a SAMPLE of 32 bytes, which `unpacked` turns into a POSITION. Scores and results are from White's view.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from eval.training.kernels.decoding import decode_samples
 from eval.training.kernels.records import SAMPLE, unpack_samples
 from eval.training.shards import Shard, find_shards, read_shard
 
-#: Scores of at least this many centipawns count as mates, which the default filter leaves out.
+#: Scores of at least this many centipawns for either side count as mates, which the default filter leaves out.
 SCORE_LIMIT: Final = 10_000
 #: The search scales evaluations towards 0 by half a percent for each ply since the last capture or pawn move
-#: (`search.kernels.correction.corrected`). Below this many plies, a score is at most a fifth too small.
+#: (`search.kernels.correction.corrected`). Below this many plies, scaling makes a score smaller by at most a fifth.
 HALFMOVES: Final = 40
 #: Greater than any halfmove clock: the fifty-move rule ends games at 100.
 ANY_HALFMOVES: Final = 256
@@ -53,7 +53,7 @@ ALL: Final = Filter(score_limit=1 << 15, quiet=False, halfmoves=ANY_HALFMOVES)
 
 
 def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[np.bool_] | None = None) -> Samples:
-    """Returns the wanted positions of a shard in order, SAMPLE[n]; `chosen`, bool[games], limits them to some games."""
+    """Returns the wanted positions of a shard, SAMPLE[n], in order: of all games or the `chosen` ones, bool[games]."""
     games, first = shard.games, shard.first
     if chosen is not None:
         games, first = games[chosen], first[chosen]
@@ -65,7 +65,7 @@ def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[n
 def samples(
     paths: Sequence[str | Path] | str | Path, wanted: Filter = Filter(), partial: bool = False
 ) -> Iterator[Samples]:
-    """Yields the wanted positions of each shard in `find_shards`, SAMPLE[n]. Raises ShardError as `read_shard` does."""
+    """Yields the wanted positions of each shard in `paths`, SAMPLE[n]. Raises ShardError if a shard is unusable."""
     for path in find_shards(paths, partial):
         yield shard_samples(read_shard(path), wanted)
 

@@ -1,8 +1,8 @@
 """Shards: the files that contain games. They take about 4.3 bytes a position.
 
     file     head, settings (JSON, UTF-8, padded with spaces), blocks, and, if it is finished, a foot
-    head     "SECGAMES", then four uint32: version, number of the shard, bytes of settings, CRC-32 of the
-             bytes before this CRC and of the settings; 24 bytes
+    head     "SECGAMES", then four uint32: version, number of the shard, length of settings, CRC-32 of
+             the bytes before this CRC and of the settings; 24 bytes
     block    BLOCK (24 bytes), then GAME[games] (32 bytes each), then PLY[positions] (4 bytes each): the games' plies
              one game after the other; padded with zeros to a multiple of 8
     foot     FOOT (32 bytes)
@@ -73,7 +73,7 @@ class Shard:
     """The games of one file, mapped into memory.
 
     `settings` are those in the file's head, and `blocks` is the number of blocks. `games` is GAME[n], `plies` is
-    PLY[m], a view of the whole file, and `first` (int64[n]) contains the index into `plies` of each game's first ply.
+    PLY[m], a view of the whole file, and `first` (int64[n]) gives the index in `plies` of each game's first ply.
     """
 
     path: Path
@@ -132,7 +132,7 @@ class ShardWriter:
             raise
 
     def _resume(self, number: int, settings: dict[str, Any]) -> None:
-        """Writes the head of an empty file, or cuts off an incomplete block, a foot or zeros after the whole blocks."""
+        """Writes the head if the file is empty; otherwise cuts off an incomplete block, a foot or zeros at the end."""
         self._file.seek(0)
         data = self._file.read()
         if _is_empty(data, _encode_head(number, settings)):
@@ -209,7 +209,7 @@ def _encode_head(number: int, settings: dict[str, Any]) -> bytes:
 
 
 def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Raises ShardError, which names the differences, if the settings `found` in a shard are not `wanted`."""
+    """Raises ShardError, which names the differences, if the settings `found` in a shard differ from `wanted`."""
     keys = [key for key in sorted(found.keys() | wanted.keys()) if found.get(key) != wanted.get(key)]
     if keys:
         differences = ", ".join(f"{key} {found.get(key)} instead of {wanted.get(key)}" for key in keys)
@@ -217,7 +217,7 @@ def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
 
 
 def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
-    """Returns whether an unfinished shard has only part of the head with these settings, or zeros. Raises OSError."""
+    """Returns whether an unfinished shard has only a part of its head, or only zeros. Raises OSError."""
     with open_regular(path) as file:
         head = _encode_head(number, settings)
         data: bytes = file.read(len(head))
@@ -230,7 +230,7 @@ def _is_empty(data: bytes, head: bytes) -> bool:
 
 
 def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any], int]:
-    """Returns a shard's number, settings, and offset of the first block. Raises ShardError if its head is unusable."""
+    """Returns a shard's number, its settings and its first block's offset. Raises ShardError if the head is invalid."""
     if bytes(data[:8]) != MAGIC[: len(data)]:
         raise ShardError(f"{path}: is not a shard of games")
     truncated = ShardError(f"{path}: is truncated: its head is incomplete")
@@ -255,7 +255,7 @@ def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any]
 def _read_blocks(
     path: Path, data: bytes | mmap.mmap, at: int, check: bool = True
 ) -> tuple[list[tuple[npt.NDArray[np.void], int]], int]:
-    """Returns (GAME[n], index of its first ply in `Shard.plies`) for each whole block, and the offset after the last.
+    """Returns (GAME[n], index of its first ply in `Shard.plies`) of each whole block, and the last block's end offset.
 
     Begins at offset `at`. Ignores an incomplete block, a foot and zeros at the end. Raises ShardError if a block is
     faulty; compares checksums only if `check` is true.
@@ -336,7 +336,7 @@ def read_shard(path: str | Path) -> Shard:
 
 
 def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False) -> list[Path]:
-    """Returns the paths of shards in files and folders; with `partial`, also unfinished shards in folders.
+    """Returns `paths` with each folder replaced by its finished shards and, if `partial`, its unfinished shards.
 
     Raises ShardError if a path is missing or a folder contains no shards.
     """
@@ -359,7 +359,7 @@ def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False)
 @contextmanager
 def only_writer(folder: Path, doing: str) -> Iterator[None]:
     """Locks a folder until the `with` block or the process ends. Raises ShardError if the lock file cannot be used, or
-    if another process has locked the folder; the message says that it is `doing` ("training") there.
+    if another process has locked the folder; the message says what that process is `doing` there, such as "training".
     """
     with ExitStack() as held:
         try:

@@ -91,7 +91,7 @@ def _shares(counts: dict[str, int], total: int) -> str:
 
 
 def verify(shard: Shard) -> None:
-    """Replays and checks every game of a shard by its settings. Raises ShardError if a game or a setting is invalid."""
+    """Replays every game and checks it by the shard's settings. Raises ShardError if a game or a setting is invalid."""
     try:
         settings = Settings(**{entry.name: shard.settings[entry.name] for entry in fields(Settings)})
     except KeyError as error:

@@ -1,6 +1,6 @@
 """Trains a network in superbatches of steps, with a falling learning rate.
 
-    step         one batch: each thread computes the gradient of a part; the sum, in order of threads, goes to AdamW
+    step         one batch: each thread computes the gradient of a part; AdamW uses the sum, added in order of threads
     superbatch   many steps, then the error on the validation positions
     rate         rises over the first steps, then falls along a cosine to its final value in the last step
 
@@ -38,7 +38,7 @@ from eval.training.kernels.optimizer import adamw_step, make_step, reduce_gradie
 from eval.training.pool import Pool, batches
 from eval.training.quantise import restore
 
-#: The standard deviation of the initial feature weights. That of a sum of 22 weights, one per piece, is about 0.5.
+#: The standard deviation of the initial feature weights. For a sum of 22 weights, one per piece, it is about 0.5.
 _FEATURE_SPREAD: Final = 0.1
 #: The initial value of the accumulators' biases.
 _FIRST_BIAS: Final = 0.1
@@ -53,9 +53,9 @@ class Recipe:
     """The settings of a training run: with the data, they determine the network.
 
     `superbatch_size` is the number of positions in a superbatch, 0 for one pass over the data. `scale` is the scale of
-    the sigmoid in centipawns, 0 for the one that fits the scores to the results best. After `warm_up` steps (at most a
+    the sigmoid in centipawns, 0 for the one with which scores predict results best. After `warm_up` steps (at most a
     tenth of all steps), the learning rate falls from `rate` to `last_rate`. In each step, weights decay by `decay`
-    times the learning rate. Gradients with a norm above `clip` are scaled down to it. `start` is the digest of the
+    times the learning rate. Gradients with a norm above `clip` are scaled to that norm. `start` is the digest of the
     network whose weights the run began with, empty for random weights. Raises TrainingError if a value is out of range.
     """
 
@@ -103,8 +103,8 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Entry:
-    """A superbatch in the log: its number (from 1 on), the positions trained on, its mean squared errors (`validation`
-    is None if there are no validation positions), the learning rate of its last step, and the speed of its steps.
+    """A superbatch in the log: its number (from 1 on), the positions trained on, the mean squared errors (`validation`
+    is None if there are no validation positions), the learning rate of the last step, and the speed.
     """
 
     superbatch: int
@@ -117,8 +117,8 @@ class Entry:
 
 @dataclass
 class State:
-    """The state of a run: the parameters and the averages of gradients and of their squares, float32[n]; the log; and
-    the checksum of the pool that the run is trained on, or None before training.
+    """The state of a run: the parameters, and the averages of the gradients and of the gradients' squares, float32[n]
+    each; the log; and the checksum of the pool that the run is trained on, or None before training.
     """
 
     parameters: Floats
@@ -130,7 +130,7 @@ class State:
 
 @dataclass(frozen=True)
 class Moment:
-    """The progress of superbatch number `superbatch`: steps done and in all, mean squared error so far, and speed."""
+    """The progress of superbatch number `superbatch`: steps done, all steps, mean squared error so far, and speed."""
 
     superbatch: int
     step: int
@@ -167,7 +167,7 @@ def state_from(network: Network, recipe: Recipe) -> State:
 
 
 class Trainer:
-    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool fills no batch or has changed."""
+    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool is too small or has changed."""
 
     def __init__(self, recipe: Recipe, pool: Pool, state: State) -> None:
         self.recipe, self.pool, self.state = recipe, pool, state
@@ -227,7 +227,7 @@ class Trainer:
         return entry
 
     def _step(self, threads: ThreadPoolExecutor, chunks: npt.NDArray[np.int64], step: int) -> float:
-        """Trains on a batch, in step `step` (from 0 on) of the run; returns the sum of its squared errors."""
+        """Trains on the batch `chunks`, in step `step` (from 0 on) of the run; returns the sum of squared errors."""
         recipe, state = self.recipe, self.state
         parts = np.split(chunks, recipe.threads)
 

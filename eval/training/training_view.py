@@ -14,7 +14,7 @@ _TRAINING, _VALIDATION, _RATE = "#1f5f8b", "#b03a2e", "#9aa5ad"
 
 
 class TrainingView(Display):
-    """A display of progress, speed, losses and the time left. `finished` superbatches were trained before it begins."""
+    """A display of progress, speed, losses and the time left. `finished` superbatches were trained earlier."""
 
     def __init__(self, superbatches: int, steps: int, finished: int = 0, quiet: bool = False) -> None:
         super().__init__(quiet)
@@ -54,7 +54,7 @@ class TrainingView(Display):
 
 
 def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
-    """Plots errors and learning rates over superbatches. Raises `bench.plots.PlotError` if the file is not writable."""
+    """Plots errors and learning rates over superbatches. Raises PlotError as `bench.plots.check_path` does."""
     from bench.plots import check_path, new_figure, save_figure
 
     picture = check_path(path)

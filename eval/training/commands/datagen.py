@@ -35,7 +35,7 @@ to continue after the last finished block. docs/training.md describes the file f
 
 
 class ProgressView(Display):
-    """A display of games, positions, positions per second and the time left on stderr; `update` it after each block."""
+    """A display of games, positions, positions per second and time left on stderr. Call `update` after each block."""
 
     def __init__(self, games: int | None, positions: int | None, quiet: bool = False) -> None:
         super().__init__(quiet)
@@ -65,7 +65,7 @@ class ProgressView(Display):
 @command("secateur datagen")
 def main(arguments: list[str]) -> int:
     """Runs the command; returns the exit status."""
-    # A folder with the name stats must be given as ./stats.
+    # A folder with the name stats or verify must be given as ./stats or ./verify.
     if arguments and arguments[0] in ("stats", "verify"):
         from eval.training.commands import inspection
 

@@ -129,7 +129,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _is_of(output: Path, folder: Path, run: Run) -> bool:
-    """Returns whether the network file `output` names the recipe of `run` and the data of the pool in `folder`."""
+    """Returns whether the provenance in the file `output` has the recipe of `run` and the facts of `folder`'s pool."""
     from engine.files import parse_json
     from eval.network.format import read_network
     from eval.training.pool import read_facts
@@ -143,19 +143,19 @@ def _is_of(output: Path, folder: Path, run: Run) -> bool:
 
 
 def _origin(recipe: Recipe, pool: Facts) -> dict[str, Any]:
-    """Returns the provenance of the weights: the recipe and the facts about the data except the time taken."""
+    """Returns the provenance of the weights: the recipe, and the pool's facts except the time that making it took."""
     data = asdict(pool)
     del data["seconds"]
     return {"data": data, "recipe": asdict(recipe)}
 
 
 def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
-    """Returns the options among `names` that the user gave."""
+    """Returns the values, by name, of the options in `names` that the user gave."""
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
 def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
-    """Returns the run to train and the bytes of --start, or None. Raises OSError, and CommandError for bad options."""
+    """Returns the run, and the bytes of the --start file or None. Raises OSError, and CommandError for bad options."""
     from eval.network.format import read_network_file
     from eval.training.runs import Run, check_new, load_run
     from eval.training.samples import Filter

@@ -103,7 +103,7 @@ def _fits(game, position, moves, keys, index):
 def _lengthen(streaks, score, ply, rules):
     """Updates `streaks` (mutated) with the score that was recorded before ply `ply` (from 1 on) of the game.
 
-    `streaks` is int64[3]: for how many plies in a row White was winning, White was losing, and the game was level.
+    `streaks` is int64[3]: the numbers of the latest plies in a row with White winning, White losing, and a level game.
     """
     streaks[0] = streaks[0] + 1 if score >= rules.win_score else 0
     streaks[1] = streaks[1] + 1 if score <= -rules.win_score else 0
@@ -112,7 +112,7 @@ def _lengthen(streaks, score, ply, rules):
 
 @inlined
 def _verdict(streaks, rules):
-    """Returns the adjudication that the scores require now, WIN_SCORE or DRAW_SCORE as int64, or -1 for none."""
+    """Returns the adjudication that the scores require now, WIN_SCORE or DRAW_SCORE, int64; -1 if they require none."""
     if max(streaks[0], streaks[1]) >= rules.win_plies:
         return np.int64(WIN_SCORE)
     return np.int64(DRAW_SCORE if streaks[2] >= rules.draw_plies else _NO_VERDICT)
@@ -120,7 +120,7 @@ def _verdict(streaks, rules):
 
 @inlined
 def _is_borne_out(ending, streaks, count, rules):
-    """Returns whether a game of `count` plies was adjudicated if and only if its scores or length require it."""
+    """Returns whether a game's `ending` agrees with its scores (by `streaks`) and its length of `count` plies."""
     verdict = _verdict(streaks, rules)
     if ending == WIN_SCORE or ending == DRAW_SCORE or verdict != _NO_VERDICT:
         return ending == verdict
@@ -141,7 +141,7 @@ def _agrees(game, position, streaks):
 
 @subkernel
 def _check_game(game, plies, begin, rules, scratch, place):
-    """Returns the code of one game's problem, int64; see `check_games`. Mutates `scratch` and `place`."""
+    """Returns the code of one game's problem, or SOUND, as int64; see `check_games`. Mutates `scratch` and `place`."""
     if not _is_packed_position(game.start):
         return np.int64(BAD_START)
     line, moves, keys, streaks = scratch
@@ -183,9 +183,9 @@ def _check_game(game, plies, begin, rules, scratch, place):
 def check_games(games, plies, first, rules, scratch, place):
     """Replays GAME[n]; returns SOUND or the code of the first problem, int64.
 
-    `plies` is PLY[m], `first` (int64[n]) the index into it of each game's first ply, `rules` the RULES of the games.
-    `scratch` (mutated) is POSITION[2], int32[MAX_MOVES], uint64[65,537] and int64[3]. `place` (int64[2], mutated)
-    receives the game and the ply of the problem.
+    `plies` is PLY[m], `first` (int64[n]) gives the index in `plies` of each game's first ply, and `rules` is the RULES
+    record of the games. `scratch` (mutated) is a tuple of POSITION[2], int32[MAX_MOVES], uint64[65537] and int64[3].
+    `place` (int64[2], mutated) receives the index of the game with the problem, and of the ply in that game.
     """
     for index in range(games.size):
         place[0] = index

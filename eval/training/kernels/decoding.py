@@ -24,8 +24,8 @@ def _is_wanted(position, move, score, ply, wanted):
 def decode_samples(games, plies, first, wanted, line, samples):
     """Packs the wanted positions of GAME[n] into `samples` (SAMPLE, mutated); returns their number, int64.
 
-    `plies` is PLY[m], `first` (int64[n]) the index into it of each game's first ply, `wanted` int64[4] from
-    `Filter.as_array`, `line` POSITION[2] scratch (mutated). `samples` must have room for all positions.
+    `plies` is PLY[m], `first` (int64[n]) gives the index in `plies` of each game's first ply, `wanted` is int64[4] from
+    `Filter.as_array`, and `line` is POSITION[2] scratch (mutated). `samples` must have room for all positions.
     """
     count = np.int64(0)
     for index in range(games.size):

@@ -7,9 +7,9 @@
     target       t = share * result + (1 - share) * 1 / (1 + exp(-score / scale))
     loss         mean of (e - t)^2
 
-All values are from the side to move's view. The features are those of `eval.kernels.features`: 768 (own pieces, then
-the opponent's; pawn to king; square), seen from each side's own first rank and mirrored if its king is on the files e
-to h, so that kings stand on the files a to d. Both passes touch only the rows of the pieces on the board, about 22. The
+H is the length of an accumulator. `result` is 0, 0.5 or 1; `share` and `scale` are those of Blend. All values are from
+the side to move's view. The 768 features are those of `eval.kernels.features`, ordered by side (own pieces first), then
+piece type (pawn to king), then square. Both passes touch only the rows of the pieces on the board, about 22. The
 gradient of a batch is a sum, which `reduce_gradients` turns into a mean.
 """
 
@@ -32,7 +32,7 @@ from eval.training.kernels.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_R
 
 Floats = npt.NDArray[np.float32]
 
-#: Training reads positions from the pool in runs of this length: 4096 bytes, a page.
+#: Training reads positions from the pool in chunks of this many: 4096 bytes, a page.
 CHUNK: Final = 128
 
 #: The number of features of the own pieces; the features of the opponent's pieces follow.
@@ -53,7 +53,7 @@ _TWO: Final = np.float32(2.0)
 class Layers(NamedTuple):
     """A network's parameters, or their gradient, as views of one float32 vector.
 
-    `features` [768][H], `bias` [H], `output` [B][2 H] (side to move first), `output_bias` [B].
+    `features` [768][H], `bias` [H], `output` [B][2 H] (side to move first), `output_bias` [B], for B buckets.
     """
 
     features: Floats
@@ -98,7 +98,7 @@ def layers_of(vector: Floats, hidden: int, buckets: int) -> Layers:
 
 
 def new_vector(size: int) -> Floats:
-    """Returns zeros, float32[size], in cache lines that nothing else uses."""
+    """Returns zeros, float32[size], in cache lines that contain nothing else."""
     vector: Floats = allocate(np.dtype(np.float32), size)
     return vector
 
@@ -209,10 +209,10 @@ def _backward(layers, scratch, pieces, bucket, slope, gradient):
 
 @float_kernel
 def add_gradients(layers, samples, chunks, blend, scratch, gradient):
-    """Returns the sum of the squared errors, float64, over the runs `chunks` (int64[k]) of `samples` (SAMPLE[n]).
+    """Returns the sum of the squared errors, float64, over some chunks of `samples` (SAMPLE[n]).
 
-    Run c is the CHUNK positions from CHUNK * c on. Adds the derivatives of that sum to `gradient` (Layers, mutated).
-    Mutates `scratch` (Scratch).
+    `chunks` (int64[k]) contains the numbers of these chunks; chunk c is the CHUNK positions from CHUNK * c on. Adds the
+    derivatives of the sum to `gradient` (Layers, mutated). Mutates `scratch` (Scratch).
     """
     factor = SCALE / blend.scale
     loss = 0.0
@@ -272,7 +272,7 @@ def integer_scores(network, scale, samples, rows, accumulator, out):
 
 @kernel
 def count_unsound(samples):
-    """Counts positions without exactly one king a side, with an invalid piece or with over 32 pieces, as int64."""
+    """Returns the number of positions with a wrong number of kings, an invalid piece or over 32 pieces, as int64."""
     unsound = np.int64(0)
     for index in range(samples.size):
         packed = samples[index].position

@@ -16,7 +16,7 @@ _ZERO: Final = np.float32(0.0)
 _NEW_MOMENTUM: Final = np.float32(1.0 - MOMENTUM)
 _NEW_SQUARES: Final = np.float32(1.0 - SQUARES)
 
-#: Parameters stay within -1.98 to 1.98. Then the bias plus the weights of 32 pieces, in units of 1/255, fits into an
+#: Parameters stay between -1.98 and 1.98. Then the bias plus the weights of 32 pieces, in units of 1/255, fits into an
 #: int16 accumulator. (`eval.training.quantise` stretches the outputs to the range of their integers.)
 MOST_WEIGHT: Final = np.float32(1.98)
 
@@ -24,8 +24,8 @@ MOST_WEIGHT: Final = np.float32(1.98)
 class Step(NamedTuple):
     """The factors of one step, all np.float32.
 
-    `shrink` multiplies the gradient (1 unless it is clipped), `keep` the weights (weight decay), `length` (the learning
-    rate) the momentum, and `spread` the squares. `length` and `spread` correct for averages that start at 0.
+    The gradient is multiplied by `shrink` (1 unless it is clipped), the weights by `keep` (weight decay), the momentum
+    by `length` (the learning rate), the squares by `spread`. The last two correct for averages that start at 0.
     """
 
     shrink: np.float32
@@ -43,9 +43,9 @@ def make_step(number: int, rate: float, decay: float, norm: float, most_norm: fl
 
 @float_kernel
 def reduce_gradients(gradients, scale):
-    """Sums float32[threads][n] over threads, times `scale` (float32), into `gradients[0]`, and zeroes the other rows.
+    """Sets `gradients[0]` to `scale` (float32) times the sum of all rows, float32[threads][n]; zeroes the other rows.
 
-    Returns the squared norm of the result, float64. Mutates `gradients`.
+    Returns the squared norm of the new `gradients[0]`, float64. Mutates `gradients`.
     """
     for thread in range(1, gradients.shape[0]):
         for index in range(gradients.shape[1]):
@@ -61,7 +61,7 @@ def reduce_gradients(gradients, scale):
 
 @float_kernel
 def adamw_step(parameters, momentum, squares, gradient, step):
-    """Updates all parameters by one Step, limits them to MOST_WEIGHT in size, and zeroes the gradient.
+    """Updates all parameters by one Step, limits them to +-MOST_WEIGHT, and zeroes the gradient.
 
     Mutates `parameters`, `momentum`, `squares` and `gradient`, float32[n] each.
     """

@@ -22,8 +22,8 @@ from engine.compiler.jit import inlined, kernel, subkernel
 PACKED: Final = np.dtype(
     [
         ("occupied", "<u8"),
-        # Four bits for each piece in the order of its square from a1 to h8, the lower half of a byte first: piece type
-        # (1 pawn to 6 king, 7 a rook that may castle) plus 8 for a black piece.
+        # Four bits for each piece, in the order of the squares from a1 to h8, the lower half of a byte first. They are
+        # the piece type (1 pawn to 6 king, 7 a rook that may castle), plus 8 for a black piece.
         ("pieces", "u1", (16,)),
         # Bits 0-6 are the en passant square, 64 for none; bit 7 is set if Black is to move.
         ("state", "u1"),
@@ -43,14 +43,14 @@ GAME: Final = np.dtype(
         ("opening", "u1"),
         # The result in half points of White: 0, 1 or 2.
         ("result", "u1"),
-        # One of ENDINGS.
+        # An index into ENDINGS.
         ("ending", "u1"),
-        # One of VARIANTS.
+        # An index into VARIANTS.
         ("variant", "u1"),
     ]
 )
 
-#: One move of a game, and the score in White's centipawns of the search that chose it.
+#: One move of a game, and the score, in centipawns from White's view, of the search that chose the move.
 PLY: Final = np.dtype([("move", "<u2"), ("score", "<i2")])
 
 #: A position to train on.
@@ -60,7 +60,7 @@ SAMPLE: Final = np.dtype(
         ("score", "<i2"),
         # The result of the game in half points of White: 0, 1 or 2.
         ("result", "u1"),
-        # The low byte of the game's index among those decoded together; the next game has a different one.
+        # The low byte of the game's index among the games decoded together, so neighbouring games have different ones.
         ("game", "u1"),
         # The number of plies since the beginning of the game, including random ones.
         ("ply", "<u2"),

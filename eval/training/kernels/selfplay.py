@@ -1,7 +1,7 @@
 """Self-play in compiled code: one kernel call plays one game.
 
-The search is the engine's own `search_iteration`. The kernels around it replace Python code of normal play: they deepen
-iteratively and apply the rules that end a game.
+The search is the engine's own `search_iteration`. The kernels of this module replace the Python code of normal play:
+they deepen iteratively and apply the rules that end a game.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ RULES: Final = np.dtype(
     [
         (name, np.int64)
         for name in (
-            # No iteration begins after `soft_nodes` nodes; none but the first continues beyond `hard_nodes`.
+            # No iteration begins after `soft_nodes` nodes; only the first may continue beyond `hard_nodes` nodes.
             "soft_nodes",
             "hard_nodes",
-            # One of VARIANTS.
+            # An index into VARIANTS.
             "variant",
             # The minimum and maximum number of random plies, and the largest absolute score of a start position.
             "opening_least",
             "opening_most",
             "opening_score",
-            # A side wins if it scores at least `win_score` for `win_plies` plies in a row.
+            # A side wins if its score is at least `win_score` for `win_plies` plies in a row.
             "win_score",
             "win_plies",
-            # A game is drawn if |score| <= `draw_score` for `draw_plies` in a row after its first `draw_from` plies.
+            # A game is drawn if |score| <= `draw_score` for `draw_plies` plies in a row after ply `draw_from`.
             "draw_score",
             "draw_plies",
             "draw_from",
@@ -116,7 +116,7 @@ def _advance(worker, move):
 
 @inlined
 def _place(position, color, ranks, number):
-    """Places a side's pieces and pawns; `ranks` is uint8[960, 8], `number` one of its rows. Mutates `position`."""
+    """Places `color`'s pawns, and its pieces as in row `number` of `ranks`, uint8[960][8]. Mutates `position`."""
     back = 0 if color == WHITE else 56
     front = 8 if color == WHITE else 48
     for file in range(8):
@@ -144,7 +144,7 @@ def _set_up(worker, variant, ranks, random):
 
 @subkernel
 def _ending(worker):
-    """Returns how the rules end the game at the root: an index into ENDINGS as int64, or -1. Mutates `worker`."""
+    """Returns how the rules end the game, as an index into ENDINGS, int64; -1 if they do not. Mutates `worker`."""
     frame = worker.stack[0]
     position = frame.position
     if generate_all(position, frame.moves, 0) == 0:
@@ -160,7 +160,7 @@ def _ending(worker):
 
 @subkernel
 def _random_opening(worker, rules, ranks, random):
-    """Plays random moves from a start; returns their number, or -1 if the game ends. Mutates `worker` and `random`."""
+    """Plays random moves from the start; returns their number, -1 if the game ends. Mutates `worker` and `random`."""
     _set_up(worker, rules.variant, ranks, random)
     frame = worker.stack[0]
     count = rules.opening_least + _random_below(random, rules.opening_most - rules.opening_least + 1)
@@ -248,8 +248,8 @@ def play_game(worker, table, rules, ranks, random, game, plies):
     """Plays a game; returns the number of positions searched, including those of rejected openings, int64.
 
     `worker` is a WORKER cleared of all earlier games and `table` an empty ENTRY[n], so that a game depends only on
-    `rules` (RULES) and `random` (uint64[1], not 0). `ranks` is uint8[960, 8], Chess960's back ranks as piece types.
-    Writes the game to `game` (GAME) and `plies` (PLY[rules.max_plies]). Mutates everything except `rules` and `ranks`.
+    `rules` (RULES), `random` (uint64[1], not 0) and the network. `ranks` is uint8[960][8]: Chess960's back ranks, as
+    piece types. Writes `game` (GAME) and `plies` (PLY[rules.max_plies]). Mutates everything except `rules` and `ranks`.
     """
     position = worker.stack[0].position
     searched = np.int64(0)
