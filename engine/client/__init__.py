@@ -1,6 +1,6 @@
 """Secateur inside a Python program, with python-chess's types: `from secateur import Engine`.
 
-The build also makes this file the `__init__` of the package `secateur`. Creating the first `Engine` imports the
+The build also uses this file as the `__init__.py` of the package `secateur`. Creating the first `Engine` imports the
 kernels, so a program can choose its evaluation before that.
 """
 

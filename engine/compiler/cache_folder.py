@@ -107,7 +107,7 @@ def open_cache(build: str) -> Path | None:
 
 
 def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
-    """Writes a marker file with `text` and `names`, unless there is one. If it raises OSError, it leaves no new marker."""
+    """Writes a marker file with `text` and `names`, unless one exists. Leaves no new marker if it raises OSError."""
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         try:
