@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole_number(text: str) -> int:
-    """Converts an option's text to an int. Raises ArgumentTypeError for other texts and beyond +-MOST_WHOLE."""
+    """Converts `text` to an int. Raises ArgumentTypeError unless `text` is a whole number within +-MOST_WHOLE."""
     number = int(text) if re.fullmatch(r"\s*[-+]?[0-9]{1,20}\s*", text) else MOST_WHOLE + 1
     if abs(number) > MOST_WHOLE:
         raise argparse.ArgumentTypeError(f"expected a whole number, got {quoted(text)}")
@@ -85,7 +85,7 @@ def whole_number(text: str) -> int:
 
 
 def finite_number(text: str) -> float:
-    """Converts an option's text to a float. Raises ArgumentTypeError for other texts and beyond +-MOST_REAL."""
+    """Converts `text` to a float. Raises ArgumentTypeError unless `text` is a number within +-MOST_REAL."""
     try:
         number = float(text)
     except ValueError:
@@ -106,7 +106,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def missing(package: str, extra: str) -> str:
-    """Returns the message that `package` is needed, which says how to install the `extra` that contains it."""
+    """Returns a message that says that `package` is needed and how to install `extra`, which contains the package."""
     return f"needs the package '{package}': {remedy(extra)}"
 
 

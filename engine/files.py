@@ -351,7 +351,7 @@ def locked(path: Path) -> Iterator[None]:
     """Locks a file during the `with` block; the system also releases the lock when the process ends.
 
     The block may write the file; `replace_file` passes the lock to the new file. A missing file is created, and removed
-    at the end if it is still empty. Raises OSError; it is a BlockingIOError if the file is already locked.
+    at the end if it is still empty. Raises BlockingIOError if the file is locked already, or another OSError.
     """
     target = Path(os.path.realpath(path))
     _locked_files[target], is_new = _open_locked(target, path)

@@ -2,7 +2,7 @@
 
 On a terminal, one line or picture is updated in place. Otherwise, the line is printed every second if it has changed.
 `python -m engine.progress TEXT COMMAND ...` runs a command and shows TEXT and the elapsed time. This module imports
-little, because the engine imports it before it answers `uci`.
+little, because the answer to `uci` must not wait for imports.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _write(text: str) -> None:
 class Display:
     """A view of the progress of long work, used as a context manager or with `start` and `stop`.
 
-    If `quiet`, it shows nothing. A subclass defines `line`, and may define `picture`, which is then shown on terminals.
+    A quiet view is empty. A subclass defines `line`, and may define `picture`, which is then shown on terminals.
     Another thread calls `line` and `picture` repeatedly.
     """
 

@@ -69,7 +69,7 @@ def without_lsb(typingctx: Any, bitboard: Any) -> Any:
 
 @machine_op(lambda a, b: np.uint64((int(a) * int(b)) >> 64))
 def multiply_high(typingctx: Any, a: Any, b: Any) -> Any:
-    """Returns the upper 64 bits of the 128-bit `a * b`. This maps a hash `a` to `0 .. b - 1` without a division."""
+    """Returns the upper half of the 128-bit product `a * b`, which maps a hash `a` to `0 .. b - 1` without division."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide = builder.mul(builder.zext(args[0], _I128), builder.zext(args[1], _I128))

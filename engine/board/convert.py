@@ -30,7 +30,7 @@ def new_position() -> Any:
 
 
 def write_board(board: chess.Board, position: Any) -> None:
-    """Writes a valid `board` into `position`, a record, which is mutated. Caps the halfmove clock at MOST_HALFMOVES."""
+    """Writes a valid `board` into a position record. Caps the halfmove clock at MOST_HALFMOVES. Mutates `position`."""
     pieces = (board.occupied, board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings)
     position["pieces"] = np.array(pieces, np.uint64)
     position["colors"] = np.array([board.occupied_co[chess.BLACK], board.occupied_co[chess.WHITE]], np.uint64)
@@ -78,7 +78,7 @@ def encode(board: chess.Board, move: chess.Move) -> int:
     target = move.to_square
     if board.is_castling(move):
         if not board.occupied_co[board.turn] & chess.BB_SQUARES[target]:
-            # The king moves two squares, as in standard chess, so the outermost rook with the right castles.
+            # The king moves two squares, as in standard chess: the castling rook is the outermost with the right.
             rooks = board.clean_castling_rights() & chess.BB_RANKS[chess.square_rank(move.from_square)]
             kingside = chess.square_file(target) > chess.square_file(move.from_square)
             target = chess.msb(rooks) if kingside else chess.lsb(rooks)

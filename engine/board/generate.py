@@ -134,7 +134,7 @@ def castling_targets(king, rook):
 
 @subkernel
 def can_castle(position, king, rook):
-    """Returns whether a king on `king`, not in check, may castle with a rook on `rook` that has kept the right."""
+    """Returns whether a king on `king`, not in check, can castle with a rook on `rook` that has the right to castle."""
     us = position.turn
     enemy = position.colors[us ^ 1]
     king_to, rook_to = castling_targets(king, rook)
@@ -142,7 +142,7 @@ def can_castle(position, king, rook):
     path = BETWEEN[king, king_to] | bit(king_to)
     if (path | BETWEEN[rook, rook_to] | bit(rook_to)) & occupied != U0:
         return False
-    # The rook moves last, so it cannot expose the squares that the king crosses, but can expose its final square.
+    # The rook moves last: it cannot expose the squares that the king crosses, but can expose the king's final square.
     steps = path & ~bit(king)
     while steps != U0:
         if attackers_to(position, lsb(steps), occupied) & enemy != U0:

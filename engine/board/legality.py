@@ -32,7 +32,7 @@ from engine.compiler.jit import inlined, subkernel
 
 @inlined
 def _reaches(position, piece, origin, target, kind):
-    """Returns whether a `piece` other than the king can make a move of `kind`; ignores pins and checks.
+    """Returns whether a `piece` other than the king can move from `origin` to `target`; ignores pins and checks.
 
     `kind` must mark a capture if and only if `target` is occupied, and must be neither castling nor en passant.
     """

@@ -4,7 +4,7 @@
     bits 6-11   destination square; for castling the square of the rook that castles, as in Chess960
     bits 12-15  kind
 
-Bit 2 of the kind marks captures. Bit 3 marks promotions; bits 0-1 are then 0 knight, 1 bishop, 2 rook, 3 queen.
+Bit 2 of the kind marks captures. Bit 3 marks promotions; bits 0-1 then mean 0 knight, 1 bishop, 2 rook, 3 queen.
 `NO_MOVE` is 0 (a1a1), which is never a legal move.
 """
 
@@ -21,7 +21,7 @@ CAPTURE = 4
 EN_PASSANT = 5
 PROMOTION = 8
 
-#: No position has more legal moves: the most in a game are 218, and with any sixteen pieces of one side about 240.
+#: No position has more legal moves: the maximum is 218 in games, and about 240 for any sixteen pieces of one side.
 MAX_MOVES = 256
 
 

@@ -30,7 +30,7 @@ POSITION = np.dtype(
         ("castling", np.uint64),
         # Zobrist key, equal to Polyglot's in standard chess.
         ("key", np.uint64),
-        # Partial keys: one of all pawns, and one for each colour of its other pieces, including the king.
+        # Partial keys: one of all pawns, and one of the other pieces of each colour, including the king.
         # They index the correction tables.
         ("pawn_key", np.uint64),
         ("piece_keys", np.uint64, (2,)),
@@ -42,7 +42,7 @@ POSITION = np.dtype(
         ("turn", np.int64),
         ("ep_square", np.int64),
         ("halfmoves", np.int64),
-        # [square] piece type of either colour, EMPTY (0) if there is none.
+        # Type of the piece, of either colour, on each square; EMPTY (0) if there is none.
         ("squares", np.uint8, (64,)),
     ],
     align=True,

@@ -43,10 +43,10 @@ _PROTOCOL: Final = {
     **dict.fromkeys(("Ponder", "UCI_AnalyseMode", "UCI_ShowWDL", "Debug Log File", "UCI_EngineAbout"), "cannot be set"),
 }
 CONFIGURABLE: Final = tuple(option.name for option in OPTIONS if option.name not in _PROTOCOL)
-#: Defaults that differ from those over UCI. Within one process, no message is delayed between engine and clock.
+#: Defaults that differ from those of the UCI engine. In one process, no message is delayed between engine and clock.
 _DEFAULTS: Final = {"Move Overhead": "0"}
 
-#: While the kernels load, the seconds between two checks for a new reason for the delay, which a warning explains.
+#: Seconds between two checks, while the kernels load, for a new cause of delay to warn about.
 _SILENCE: Final = 2.0
 
 #: A value of an option as `chess.engine` takes it, or a path.
@@ -112,7 +112,7 @@ class Engine:
 
     @property
     def id(self) -> dict[str, str]:
-        """The engine's "name", with the version and any custom evaluation, and "author"."""
+        """A dictionary with the engine's "name" (including the version and any custom evaluation) and "author"."""
         return {"name": with_evaluation(full_name()), "author": AUTHORS}
 
     @property
@@ -272,7 +272,7 @@ class Engine:
         self._runner.end()
 
     def _set_up(self, board: chess.Board, game: object) -> Game:
-        """Ends any search; sets up and returns the game of `board`. Raises TypeError or ValueError for a bad board."""
+        """Ends any search; sets up and returns `board`'s game. Raises TypeError or ValueError for an invalid board."""
         command = position_command(board)
         self._interrupt()
         remark = self._equipment.positions.set(command, board.chess960)
@@ -342,7 +342,7 @@ class Engine:
         self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True, level=level)
 
     def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
-        """Returns the pondering search and starts its clock if it searches this position; otherwise returns None."""
+        """Returns the pondering search, and starts its clock, if it searches this position; otherwise returns None."""
         if self._pondered is None or game != self._game:
             return None
         expected, analysis = self._pondered

@@ -13,7 +13,7 @@ from typing import Final
 
 from engine.progress import Line, say
 
-#: These map a kernel's full name to a phrase for messages and the approximate compile time, in s, on two idle cores.
+#: By a kernel's full name: a phrase for messages, and the approximate compile time in seconds on two idle cores.
 #: WARMUP contains the kernels of `search.warmup.PLAYING`.
 WARMUP: Final = {
     "engine.board.make.complete_position": ("the board", 0.9),
@@ -114,7 +114,7 @@ def begin(kernel: str) -> None:
 
 
 def end(is_compiled: bool) -> None:
-    """Records that Numba has stopped compiling, successfully if `is_compiled`, and ends the progress line."""
+    """Records that the compilation has ended, with success if `is_compiled`, and ends the progress line."""
     if _STATE.ticker is not None:
         word = "compiled" if is_compiled else "could not compile"
         name, _ = COSTS.get(_STATE.kernel, (_STATE.kernel, None))

@@ -188,7 +188,7 @@ def compiler_report() -> str:
 
 #: The options of all compiled functions. A division by zero gives a value, so kernels contain no code that raises.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": CHECKED, "nogil": True}
-#: The optimizations that float kernels allow. Infinities and NaNs keep their meaning, so that they reveal bugs.
+#: The optimisations that float kernels allow. Infinities and NaNs keep their meaning, so that they reveal bugs.
 _REORDER: Final[dict[str, Any]] = {"fastmath": {"reassoc", "nsz", "arcp", "contract", "afn"}}
 _INLINE: Final[dict[str, Any]] = {} if AHEAD_OF_TIME or CHECKED else numba_hooks.FORCE_INLINE
 
@@ -246,7 +246,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def float_inlined(function: Callable[..., Any]) -> Any:
-    """Declares a function as `inlined` does, and permits reordering of its float sums. A caller cannot permit this."""
+    """Declares a function as `inlined` does, and permits reordering of its float sums, which no caller can permit."""
     return _inner(function, _INLINE | _REORDER)
 
 
@@ -266,7 +266,7 @@ def hook(function: Callable[..., Any]) -> Any:
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Returns a decorator that declares a Numba intrinsic, or, if Numba compiles nothing, returns the Python `twin`."""
+    """Returns a decorator that declares a Numba intrinsic. If Numba compiles nothing, the decorator returns `twin`."""
 
     def declare(codegen: Callable[..., Any]) -> Any:
         return twin if INTERPRETED or AHEAD_OF_TIME else intrinsic(codegen)

@@ -44,7 +44,7 @@ def is_interpreted() -> bool:
 
 
 def processor() -> tuple[str, dict[str, bool]]:
-    """Returns LLVM's name of the target processor, and a dict that maps LLVM's feature names to their presence.
+    """Returns LLVM's name of the target processor, and a dict from LLVM's feature names to True or False.
 
     Relies on `config.CPU_NAME` and `config.CPU_FEATURES`, which come from environment variables. If the name or the
     features are None, Numba uses those of this machine's processor.
@@ -315,7 +315,7 @@ def for_range(builder: Any, count: Any) -> Any:
 
 
 def to_bytes(result: Any) -> bytes:
-    """Serializes a CompileResult. Raises ValueError if its code refers to addresses in this process.
+    """Serialises a CompileResult. Raises ValueError if its code refers to addresses in this process.
 
     Relies on `CompileResult._reduce`, as Numba's own cache does.
     """

@@ -49,7 +49,7 @@ def remarks() -> list[str]:
 
 
 def compiler_report() -> str:
-    """Returns the answer to the command `compiler`: what compiled and runs the engine, and the processor's features."""
+    """Returns the answer to `compiler`: the kernels' compiler, the processor features in use and software versions."""
     vectors = {0: "none", 256: "AVX2", 512: "AVX-512"}[jit.VECTOR_BITS]
     return (
         f"{jit.compiler_report()}\n"

@@ -173,7 +173,7 @@ class Equipment:
         self._info(f"book {quoted(file)}: {count_of(len(self._book), 'move')}")
 
     def book_move(self, game: Game, limits: Limits) -> BookMove | None:
-        """Returns a book move for `game`, or None if there is none or the limits or options imply analysis."""
+        """Returns a book move for `game`. Returns None if there is none, or if the limits or options imply analysis."""
         options = self._options
         is_analysis = limits.is_analysis() or options.flag("UCI_AnalyseMode") or options.number("MultiPV") > 1
         if self._book is None or is_analysis:

@@ -45,7 +45,7 @@ def _castling_to(board: chess.Board, move: chess.Move) -> chess.Move | None:
 
 
 class PositionKeeper:
-    """A keeper of the current game. If a `position` command only adds moves to that game, it plays only these moves."""
+    """The current game. If a `position` command only adds moves to that game, only the added moves are played."""
 
     def __init__(self) -> None:
         self.game = Game()
@@ -53,7 +53,7 @@ class PositionKeeper:
         self._moves: tuple[str, ...] = ()
 
     def set(self, command: PositionCommand, chess960: bool) -> str | None:
-        """Sets up the game of `command`; returns a remark about ignored parts of its FEN, or None.
+        """Sets up the game of `command`; returns a remark about ignored parts of its FEN, None if there are none.
 
         Raises ValueError, and changes nothing, if the FEN, its position or a move is invalid.
         """

@@ -213,7 +213,7 @@ class Session:
             self._take_deferred()
 
     def _look_at_loader(self) -> None:
-        """Handles deferred commands if the engine is loaded; if not, reports that and answers an overdue `isready`."""
+        """Handles deferred commands if the engine is loaded; otherwise may report progress and answer `isready`."""
         if self._task is not None or not self._deferred:
             return
         if self._loader.done.is_set():
