@@ -65,7 +65,7 @@ def _write(text: str) -> None:
 class Display:
     """A view of the progress of long work, used as a context manager or with `start` and `stop`.
 
-    A quiet view is empty. A subclass defines `line`, and may define `picture`, which is then shown on terminals.
+    If `quiet`, nothing is shown. A subclass defines `line`, and may define `picture`, which is then shown on terminals.
     Another thread calls `line` and `picture` repeatedly.
     """
 

@@ -78,7 +78,7 @@ def encode(board: chess.Board, move: chess.Move) -> int:
     target = move.to_square
     if board.is_castling(move):
         if not board.occupied_co[board.turn] & chess.BB_SQUARES[target]:
-            # The king moves two squares, as in standard chess: the castling rook is the outermost with the right.
+            # The king moves two squares, as in standard chess: the outermost rook that may castle takes part.
             rooks = board.clean_castling_rights() & chess.BB_RANKS[chess.square_rank(move.from_square)]
             kingside = chess.square_file(target) > chess.square_file(move.from_square)
             target = chess.msb(rooks) if kingside else chess.lsb(rooks)

@@ -174,7 +174,7 @@ def _update_keys(position, child, move):
 
 @inlined
 def key_after(position, move):
-    """Returns the key after `move`, as uint64, but ignores castling, en passant and promotion.
+    """Returns an approximate key after `move`, as uint64, which ignores castling, en passant and promotion.
 
     The search uses this key only to prefetch the entries of the next position before it makes the move.
     """

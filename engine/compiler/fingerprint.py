@@ -1,4 +1,4 @@
-"""Computes a fingerprint of everything that a function's machine code depends on.
+"""Computes a fingerprint of everything on which a function's machine code depends.
 
 The fingerprint covers the code of the function and of all functions that it calls, and the values of global names,
 closure cells and module attributes, which Numba treats as constants.

@@ -110,7 +110,7 @@ def _vector_bits() -> int:
 VECTOR_BITS: Final = _vector_bits()
 
 
-#: The fingerprint that `keep_apart` has set, which the name of the cache folder depends on.
+#: The fingerprint that `keep_apart` has set, on which the name of the cache folder depends.
 _companion = ""
 
 

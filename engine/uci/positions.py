@@ -53,7 +53,7 @@ class PositionKeeper:
         self._moves: tuple[str, ...] = ()
 
     def set(self, command: PositionCommand, chess960: bool) -> str | None:
-        """Sets up the game of `command`; returns a remark about ignored parts of its FEN, None if there are none.
+        """Sets up the game of `command`; returns a remark about any ignored parts of its FEN, otherwise None.
 
         Raises ValueError, and changes nothing, if the FEN, its position or a move is invalid.
         """
