@@ -1,7 +1,7 @@
 """The entry point: runs the UCI loop if no command is named, otherwise the command.
 
-It imports nothing heavy (NumPy, Numba, python-chess) before the UCI loop answers `uci`. Each command is a module with a
-`main(arguments) -> exit status`, which is imported only if that command runs.
+This module imports nothing heavy (NumPy, Numba, python-chess) before the UCI loop answers `uci`. Each command is a
+module with a `main(arguments) -> exit status`, which is imported only if that command runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _end_in_one_line(kind: Any, error: Any, trace: Any) -> None:
 
 
 if __name__ == "__main__":
-    # Set this before the other imports, so that it covers them.
+    # Set this before the other imports, so that Ctrl-C during them ends in one line, too.
     sys.excepthook = _end_in_one_line
 
 from importlib import import_module  # noqa: E402 - see above
@@ -30,8 +30,8 @@ from io import TextIOWrapper  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
-# In the checkout, the packages are beside this file, and `secateur` is in the second folder. The installed file belongs
-# to a package and needs neither folder on the path.
+# In the checkout, the packages are beside this file, and `secateur` is in engine/checkout. The installed file
+# belongs to a package and needs neither folder on the path.
 if not __package__:
     _HERE = Path(__file__).resolve().parent
     sys.path[:0] = [path for path in (str(_HERE), str(_HERE / "engine" / "checkout")) if path not in sys.path]
@@ -121,7 +121,7 @@ def _help(words: list[str]) -> int:
 
 
 def _choose_evaluation(arguments: list[str]) -> list[str]:
-    """Chooses the evaluation named by a leading `--evaluation`, or otherwise by `SECATEUR_EVALUATION`.
+    """Chooses the evaluation that a leading `--evaluation` or else the variable `SECATEUR_EVALUATION` names, if any.
 
     Returns the other arguments. Raises EvaluationError if the evaluation is unusable, UsageError if no name follows.
     """
@@ -139,7 +139,7 @@ def _choose_evaluation(arguments: list[str]) -> list[str]:
 
 
 def kernels() -> str:
-    """Returns a phrase that says how the kernels in use are compiled, and why if Numba compiles them."""
+    """Returns a phrase that says how the kernels in use are compiled and, if Numba compiles them, why."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed_version
 

@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole_number(text: str) -> int:
-    """Converts an option's text to an int. Raises ArgumentTypeError unless it is from -MOST_WHOLE to MOST_WHOLE."""
+    """Converts `text` to an int. Raises ArgumentTypeError unless `text` is a whole number within +-MOST_WHOLE."""
     number = int(text) if re.fullmatch(r"\s*[-+]?[0-9]{1,20}\s*", text) else MOST_WHOLE + 1
     if abs(number) > MOST_WHOLE:
         raise argparse.ArgumentTypeError(f"expected a whole number, got {quoted(text)}")
@@ -85,7 +85,7 @@ def whole_number(text: str) -> int:
 
 
 def finite_number(text: str) -> float:
-    """Converts an option's text to a float. Raises ArgumentTypeError unless it is from -MOST_REAL to MOST_REAL."""
+    """Converts `text` to a float. Raises ArgumentTypeError unless `text` is a number within +-MOST_REAL."""
     try:
         number = float(text)
     except ValueError:
@@ -106,7 +106,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def missing(package: str, extra: str) -> str:
-    """Returns the message that `package` is not installed, and how to install the extra that contains it."""
+    """Returns a message that says that `package` is needed and how to install `extra`, which contains the package."""
     return f"needs the package '{package}': {remedy(extra)}"
 
 
@@ -132,10 +132,11 @@ def complain_about(prog: str, problems: Sequence[str]) -> None:
 
 
 def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> int:
-    """Calls `work` and returns its exit status. Prints an error that a user can cause as one line; returns its status.
+    """Calls `work` and returns its exit status.
 
+    If `work` raises an error that a user can cause, prints the error on one line and returns the error's exit status.
     `extra` names the extra that installs a missing package. Raises BrokenPipeError if the reader of stdout has closed
-    it, and all other exceptions, which are bugs.
+    it, and passes on all other exceptions, which are bugs.
     """
     from engine.compiler.library import KernelsMissingError
 

@@ -17,7 +17,7 @@ MAKE: Final = {
 
 
 def remedy(extra: str) -> str:
-    """Returns the end of a message, without a full stop: how to install an extra for the running Python."""
+    """Returns the end of a message (without a full stop) that says how to install an extra for the running Python."""
     if getattr(sys, "frozen", False):
         return "use an installation with Python, because this stand-alone program does not include it"
     pip = f"{sys.executable} -m pip install"

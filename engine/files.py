@@ -1,4 +1,4 @@
-"""Handles files and folders that users name: expands, reads, replaces and locks them, and quotes them in messages."""
+"""Handles files that users name: expands paths, reads, replaces and locks files, and formats names for messages."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
 
 
 def replace_file(path: Path, data: bytes | str, look: Callable[[], None] | None = None) -> os.stat_result:
-    """Replaces a file's contents atomically: after a failure, it has either all the old or all the new contents.
+    """Replaces a file's contents atomically: after a failure, the file has all its old or all its new contents.
 
     Text is written as UTF-8. An existing file keeps its permissions. If `path` is a symbolic link, the file that it
     points to is replaced. `look` is called just before the replacement; if `look` raises OSError, the old contents
@@ -213,7 +213,7 @@ def _scratch_beside(target: Path) -> tuple[int, Path]:
 
 
 class Output:
-    """A file that a command writes, perhaps hours after the constructor has checked it. It overwrites no other file.
+    """A file that a command writes, perhaps hours after the constructor has checked it. No other file is overwritten.
 
     The file must be new, empty, or written by Secateur. `is_own` recognises a file that Secateur wrote by
     its first HEAD_LENGTH bytes; messages call such a file `kind`. The constructor raises OSError for any other file,
@@ -276,7 +276,7 @@ class Output:
         self.size, self._content = len(written), _sha256(written)
 
     def saved_beside(self, data: bytes | str, error: OSError) -> OSError:
-        """Saves `data` in a new file after `error`. Returns an error that names it, or `error` if saving fails."""
+        """Saves `data` in a new file after `error`. Returns an error naming that file, or `error` if saving fails."""
         try:
             other = self.beside()
             replace_file(other.path, data, other._look)
@@ -351,7 +351,7 @@ def locked(path: Path) -> Iterator[None]:
     """Locks a file during the `with` block; the system also releases the lock when the process ends.
 
     The block may write the file; `replace_file` passes the lock to the new file. A missing file is created, and removed
-    at the end if it is still empty. Raises OSError, and BlockingIOError if the file is already locked.
+    at the end if it is still empty. Raises BlockingIOError if the file is locked already, or another OSError.
     """
     target = Path(os.path.realpath(path))
     _locked_files[target], is_new = _open_locked(target, path)
@@ -419,7 +419,7 @@ def _lock(file: IO[Any], path: Path) -> None:
 
 
 def leads_to(path: Path, file: IO[Any]) -> bool:
-    """Returns whether `path` still names the open `file`; False if nothing is there. Raises OSError."""
+    """Returns whether `path` still names the open `file`; False if the path does not exist. Raises OSError."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:

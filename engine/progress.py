@@ -1,8 +1,8 @@
 """Reports the progress of long work on stderr, so that users see that the program does not hang.
 
-On a terminal, one line or picture is updated in place; any other stderr gets the line every second if it has changed.
+On a terminal, one line or picture is updated in place. Otherwise, the line is printed every second if it has changed.
 `python -m engine.progress TEXT COMMAND ...` runs a command and shows TEXT and the elapsed time. This module imports
-little, because the engine imports it before it answers `uci`.
+little, because the answer to `uci` must not wait for imports.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def _write(text: str) -> None:
 class Display:
     """A view of the progress of long work, used as a context manager or with `start` and `stop`.
 
-    If `quiet`, it shows nothing. A subclass defines `line`, and may define `picture`, which is then shown on terminals.
-    Another thread calls these methods repeatedly.
+    If `quiet`, nothing is shown. A subclass defines `line`, and may define `picture`, which is then shown on terminals.
+    Another thread calls `line` and `picture` repeatedly.
     """
 
     #: Seconds between lines if stderr is not a terminal.
@@ -201,7 +201,7 @@ class Steps(Display):
 
 
 class Line(Display):
-    """A view that shows the text that a function returns at the moment."""
+    """A view that shows a text, which it gets from a function at each update."""
 
     def __init__(self, text: Callable[[], str], patience: float = 0.3) -> None:
         super().__init__(patience=patience)

@@ -1,5 +1,5 @@
 """Positions, moves and legal move generation as compiled kernels.
 
-Of the rest of the project, the package imports only `engine.compiler` and `engine.memory`. Only `tables` and `zobrist`,
-which build tables, and `convert`, which converts positions, import python-chess.
+From the rest of the project, the package imports only `engine.compiler` and `engine.memory`. Only `tables` and
+`zobrist`, which build tables, and `convert`, which converts positions, import python-chess.
 """

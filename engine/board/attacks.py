@@ -40,15 +40,15 @@ def _rook_attacks_magic(square, occupied):
     return ROOK_TABLE[ROOK_OFFSETS[square] + (product >> ROOK_SHIFTS[square])]
 
 
-#: Functions that return the squares that a slider on `square` (int64) attacks given `occupied` (uint64), as uint64.
-#: These include the first occupied square of each line.
+#: `bishop_attacks(square, occupied)` and `rook_attacks(square, occupied)` return the squares that the piece on `square`
+#: (int64) attacks, as uint64. They include the first square of each line that is in `occupied` (uint64).
 bishop_attacks = inlined(_bishop_attacks_pext if USE_PEXT else _bishop_attacks_magic)
 rook_attacks = inlined(_rook_attacks_pext if USE_PEXT else _rook_attacks_magic)
 
 
 @inlined
 def attacks_from(piece, square, occupied):
-    """Returns the squares that `piece`, a type other than PAWN, attacks from `square` given `occupied`, as uint64."""
+    """Returns the squares that a `piece` (not PAWN) on `square` attacks if `occupied` blocks sliders, as uint64."""
     if piece == KNIGHT:
         return KNIGHT_ATTACKS[square]
     if piece == KING:
@@ -63,7 +63,7 @@ def attacks_from(piece, square, occupied):
 
 @subkernel
 def attackers_to(position, square, occupied):
-    """Returns the squares of all pieces, even outside `occupied`, that attack `square` given `occupied`, as uint64."""
+    """Returns the pieces (even outside `occupied`) that attack `square` if `occupied` blocks sliders, as uint64."""
     pieces = position.pieces
     queens = pieces[QUEEN]
     return (
@@ -78,5 +78,5 @@ def attackers_to(position, square, occupied):
 
 @subkernel
 def is_attacked(position, square, by, occupied):
-    """Returns whether colour `by` attacks `square` given `occupied`."""
+    """Returns whether a piece of colour `by` attacks `square` if `occupied` blocks sliders."""
     return attackers_to(position, square, occupied) & position.colors[by] != U0

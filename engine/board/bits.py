@@ -1,8 +1,8 @@
 """Bitboard primitives: the machine instructions from which the kernels are built.
 
 A bitboard is a `uint64` with python-chess's square numbering (a1 = 0, b1 = 1, ... h8 = 63). Squares, piece types
-and counters are `int64`. Numba converts a mixture of signed and unsigned 64-bit integers to float64, so the two kinds
-meet only here: `bit`, `lsb` and `popcount` convert; all other operations stay within one kind.
+and counters are `int64`. Numba converts a mixture of signed and unsigned 64-bit integers to float64, so kernels
+must not mix them. `bit`, `lsb` and `popcount` convert between bitboards and `int64`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def without_lsb(typingctx: Any, bitboard: Any) -> Any:
 
 @machine_op(lambda a, b: np.uint64((int(a) * int(b)) >> 64))
 def multiply_high(typingctx: Any, a: Any, b: Any) -> Any:
-    """Returns the upper 64 bits of `a * b`, which maps a hash `a` onto `0 .. b - 1` without a division."""
+    """Returns the upper half of the 128-bit product `a * b`, which maps a hash `a` to `0 .. b - 1` without division."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide = builder.mul(builder.zext(args[0], _I128), builder.zext(args[1], _I128))
@@ -80,7 +80,7 @@ def multiply_high(typingctx: Any, a: Any, b: Any) -> Any:
 
 @machine_op(lambda a, b: np.uint64((int(a) * int(b)) & 0xFFFF_FFFF_FFFF_FFFF))
 def multiply_low(typingctx: Any, a: Any, b: Any) -> Any:
-    """Returns the lower 64 bits of `a * b`. (NumPy scalars would warn about the overflow, which is intended.)"""
+    """Returns the lower 64 bits of `a * b`. For NumPy scalars, `*` would warn about the intended overflow."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.mul(args[0], args[1])
@@ -101,9 +101,9 @@ def _gather(value: int, mask: int) -> np.uint64:
 
 @machine_op(lambda value, mask: _gather(int(value), int(mask)))
 def pext(typingctx: Any, value: Any, mask: Any) -> Any:
-    """Returns the bits of `value` under `mask`, packed into the lowest bits. Requires a CPU with BMI2."""
+    """Returns the bits of `value` that `mask` selects, packed into the lowest bits. Requires a CPU with BMI2."""
     if not USE_PEXT:
-        # The attack kernels use magic multiplication instead. For a caller's mistake, an error is clearer than SIGILL.
+        # The attack kernels use magic multiplication here. If a kernel calls `pext`, an error is clearer than SIGILL.
         raise TypeError("pext is not used on this CPU")
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -122,7 +122,7 @@ def _copy_fields(target: Any, source: Any) -> None:
 
 @machine_op(_copy_fields)
 def copy_record(typingctx: Any, target: Any, source: Any) -> Any:
-    """Copies one record over another of the same dtype. Mutates `target`."""
+    """Copies the record `source` to `target`, a record of the same dtype. Mutates `target`."""
     if target.dtype != source.dtype:
         raise TypeError("copy_record takes two records of the same dtype")
     size = target.size
@@ -138,7 +138,7 @@ def copy_record(typingctx: Any, target: Any, source: Any) -> Any:
 
 @machine_op(lambda array, index: None)
 def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
-    """Asks the CPU to bring `array[index]` into its cache."""
+    """Asks the CPU to load `array[index]` into the cache."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = element_pointer(context, builder, signature.args[0], args[0], args[1], count=0)

@@ -1,4 +1,4 @@
-"""Conversion between `chess.Board` and the position record, and between their moves."""
+"""Conversion of positions and moves between python-chess's classes and the kernels' records and integers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from engine.board.moves import (
 from engine.board.position import NO_SQUARE, POSITION, WHITE
 from engine.memory import allocate
 
-#: The largest halfmove clock of a position record. A FEN may have a larger one, but by the seventy-five-move rule no
-#: game gets that far.
+#: The largest halfmove clock of a position record. A FEN may have a larger one, but the seventy-five-move
+#: rule ends every game before.
 MOST_HALFMOVES: Final = 200
 
 
@@ -30,7 +30,7 @@ def new_position() -> Any:
 
 
 def write_board(board: chess.Board, position: Any) -> None:
-    """Writes a valid `board` into a position record; caps its halfmove clock at MOST_HALFMOVES. Mutates `position`."""
+    """Writes a valid `board` into a position record. Caps the halfmove clock at MOST_HALFMOVES. Mutates `position`."""
     pieces = (board.occupied, board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings)
     position["pieces"] = np.array(pieces, np.uint64)
     position["colors"] = np.array([board.occupied_co[chess.BLACK], board.occupied_co[chess.WHITE]], np.uint64)
@@ -57,7 +57,7 @@ def from_board(board: chess.Board) -> Any:
 
 
 def to_board(position: Any, chess960: bool = False) -> chess.Board:
-    """Converts a position record to a `chess.Board`. The record has no full move number, so the board's is 1."""
+    """Converts a position record to a `chess.Board`. The record has no full move number, so the board gets 1."""
     board = chess.Board(None, chess960=chess960)
     white = int(position["colors"][WHITE])
     for square in chess.SQUARES:
@@ -74,11 +74,11 @@ def to_board(position: Any, chess960: bool = False) -> chess.Board:
 
 
 def encode(board: chess.Board, move: chess.Move) -> int:
-    """Encodes a legal move of `board` (see `engine.board.moves`). Castling may be in either notation."""
+    """Encodes a legal move of `board` (see `engine.board.moves`). Castling may be in Chess960 or standard notation."""
     target = move.to_square
     if board.is_castling(move):
         if not board.occupied_co[board.turn] & chess.BB_SQUARES[target]:
-            # The king moves two squares, as in standard chess: its rook is the outermost one that has the right.
+            # The king moves two squares, as in standard chess: the outermost rook that may castle takes part.
             rooks = board.clean_castling_rights() & chess.BB_RANKS[chess.square_rank(move.from_square)]
             kingside = chess.square_file(target) > chess.square_file(move.from_square)
             target = chess.msb(rooks) if kingside else chess.lsb(rooks)
@@ -95,7 +95,7 @@ def encode(board: chess.Board, move: chess.Move) -> int:
 
 
 def decode(move: int, chess960: bool = False) -> chess.Move:
-    """Decodes a move. Castling becomes king takes rook if `chess960`; otherwise the king moves two squares."""
+    """Decodes a move. If `chess960`, castling becomes king takes rook; otherwise the king moves two squares."""
     move = int(move)
     origin, target, kind = move & 63, move >> 6 & 63, move >> 12 & 15
     if kind == CASTLING and not chess960:

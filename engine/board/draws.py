@@ -21,7 +21,7 @@ def is_repetition(keys, index, halfmoves, ply):
 
     `keys` is uint64[n]: the keys of the game and of the search line, in order. A repetition can be at most `halfmoves`
     plies back; `ply` is the distance from the root. One earlier occurrence after the root is enough, because a side
-    that can force it once can force it again. Otherwise two earlier occurrences are needed, as the rules say.
+    that can force one repetition can force another. Otherwise two earlier occurrences are needed, as in the rules.
     """
     earlier = 0
     for back in range(4, min(halfmoves, index) + 1, 2):
@@ -36,7 +36,7 @@ def is_repetition(keys, index, halfmoves, ply):
 
 @inlined
 def has_insufficient_material(position):
-    """Returns whether mate is impossible: bare kings, one minor piece, or bishops on squares of one colour only."""
+    """Returns whether mate is impossible, with at most one minor piece or only bishops on squares of one colour."""
     pieces = position.pieces
     if pieces[PAWN] | pieces[ROOK] | pieces[QUEEN] != U0:
         return False

@@ -1,4 +1,4 @@
-"""Kernels that find what a move wins in exchanges, and whether it gives check, without making it."""
+"""Kernels that find, without making a move, what it captures, whether it wins material and whether it gives check."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from engine.board.position import (
 from engine.board.tables import BETWEEN, BISHOP_RAYS, PAWN_ATTACKS, ROOK_RAYS
 from engine.compiler.jit import inlined, subkernel
 
-#: Piece values for exchanges, in centipawns by piece type. The king's value exceeds that of all other pieces together.
+#: Exchange values in centipawns, indexed by piece type. The king's value exceeds that of all other pieces together.
 EXCHANGE_VALUES = np.array([0, 100, 320, 330, 500, 950, 20_000], np.int64)
 
 
@@ -48,9 +48,9 @@ def captured_piece(position, move):
 def see_ge(position, move, threshold):
     """Returns whether the exchange that `move` starts on its target square gains the mover at least `threshold`.
 
-    Both sides capture with their least valuable piece first and may stop if going on would lose. Pins and checks are
-    ignored. `threshold` is in centipawns of EXCHANGE_VALUES. (This static exchange evaluation is the swap algorithm of
-    the Chess Programming Wiki, in the form that stops as soon as the answer is known.)
+    Both sides capture with their least valuable piece first and may stop if capturing would lose. Pins and checks
+    are ignored. `threshold` is in centipawns of EXCHANGE_VALUES. (This static exchange evaluation is the swap algorithm
+    of the Chess Programming Wiki, in the form that stops as soon as the answer is known.)
     """
     kind = move_kind(move)
     if kind == CASTLING:
@@ -62,7 +62,7 @@ def see_ge(position, move, threshold):
     if is_promotion(move):
         standing = promotion_piece(move)
         gain += EXCHANGE_VALUES[standing] - EXCHANGE_VALUES[PAWN]
-    # `balance` is how far the side that just moved is above the threshold if the opponent stops here.
+    # `balance` is the gain of the side that just moved, minus the threshold, if the opponent does not capture.
     balance = gain - threshold
     if balance < 0:
         return False
@@ -88,7 +88,7 @@ def see_ge(position, move, threshold):
             piece += 1
         if piece == KING and attackers & position.colors[side ^ 1] != U0:
             break  # the king may not capture onto an attacked square
-        # Negamax with a null window around zero: the sign flips, and one unit turns "at least" into "more than".
+        # Negamax with a null window around zero: the sign flips, and the 1 turns "at least 0" into "more than 0".
         balance = -balance - 1 - EXCHANGE_VALUES[piece]
         occupied &= ~bit(lsb(own & pieces[piece]))
         if balance >= 0:
@@ -105,7 +105,7 @@ def see_ge(position, move, threshold):
 
 @inlined
 def _unveils_check(position, king, occupied, movers):
-    """Returns whether a slider of the side to move, other than `movers`, attacks the enemy `king` given `occupied`."""
+    """Returns whether a slider of the side to move, not in `movers`, attacks `king` if `occupied` blocks sliders."""
     pieces = position.pieces
     snipers = (
         (BISHOP_RAYS[king] & (pieces[BISHOP] | pieces[QUEEN])) | (ROOK_RAYS[king] & (pieces[ROOK] | pieces[QUEEN]))

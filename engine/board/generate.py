@@ -2,10 +2,10 @@
 
 Every generated move is legal, so none has to be taken back. The position record contains the checking and the pinned
 pieces. A piece may move to the squares that it attacks; if in check, only to those that end the check; if pinned, only
-along the line to its king. King steps are tested against enemy attacks with the king itself taken off the board.
+along the line to its king. King steps are tested against enemy attacks on a board without that king.
 
-The generator handles pieces one by one, and pawns as whole bitboards. `count_legal` counts destinations without writing
-moves, so perft can stop one ply early ("bulk counting").
+The generator handles pieces one by one, but all unpinned pawns at once. `count_legal` counts destinations without
+writing moves, so perft can stop one ply early ("bulk counting").
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from engine.board.tables import (
 from engine.compiler.jit import inlined, subkernel
 
 # The kinds of moves to generate. Noisy moves are captures, en passant and all promotions; quiet moves are the rest.
-# In check, both are evasions.
+# In check, moves of both kinds are evasions.
 NOISY, QUIETS = 1, 2
 
 NOT_FILE_A = np.uint64(0xFEFE_FEFE_FEFE_FEFE)
@@ -83,7 +83,7 @@ def double_push_rank(color):
 
 @inlined
 def evasion_mask(position, king):
-    """Returns the squares, as uint64, where a piece other than the king ends a single check; all if not in check."""
+    """Returns where a piece other than the king can move to end a single check, as uint64; all if not in check."""
     checkers = position.checkers
     if checkers == U0:
         return ALL
@@ -92,7 +92,7 @@ def evasion_mask(position, king):
 
 @inlined
 def safe_king_steps(position, king, wanted):
-    """Returns the squares of `wanted` that the king can step to without being attacked there, as uint64."""
+    """Returns the squares of `wanted` to which the king on `king` can step without being attacked there, as uint64."""
     us = position.turn
     them = us ^ 1
     enemy = position.colors[them]
@@ -134,7 +134,7 @@ def castling_targets(king, rook):
 
 @subkernel
 def can_castle(position, king, rook):
-    """Returns whether the king on `king`, not in check, may castle with the rook on `rook`, which has the right to."""
+    """Returns whether a king on `king`, not in check, can castle with a rook on `rook` that has the right to castle."""
     us = position.turn
     enemy = position.colors[us ^ 1]
     king_to, rook_to = castling_targets(king, rook)
@@ -142,7 +142,7 @@ def can_castle(position, king, rook):
     path = BETWEEN[king, king_to] | bit(king_to)
     if (path | BETWEEN[rook, rook_to] | bit(rook_to)) & occupied != U0:
         return False
-    # The rook moves last, so it cannot expose the squares that the king passes, but it can expose the king's final one.
+    # The rook moves last: it cannot expose the squares that the king crosses, but can expose the king's final square.
     steps = path & ~bit(king)
     while steps != U0:
         if attackers_to(position, lsb(steps), occupied) & enemy != U0:
@@ -252,7 +252,7 @@ def count_legal(position):
 
 @inlined
 def _add_each(moves, count, origin, targets, kind):
-    """Appends a move from `origin` to each square of `targets`; returns the new count."""
+    """Appends a move of `kind` from `origin` to each square of `targets`; returns the new count."""
     while targets != U0:
         moves[count] = encode_move(origin, lsb(targets), kind)
         count += 1
@@ -262,7 +262,7 @@ def _add_each(moves, count, origin, targets, kind):
 
 @inlined
 def _add_pawn_moves(moves, count, targets, step, kind):
-    """Appends pawn moves by `step` onto `targets`, four promotions for each on the last rank; returns the new count."""
+    """Appends the pawn move or four promotions from `t - step` to each `t` of `targets`; returns the new count."""
     while targets != U0:
         target = lsb(targets)
         targets = without_lsb(targets)
@@ -278,7 +278,10 @@ def _add_pawn_moves(moves, count, targets, step, kind):
 
 @inlined
 def _add_pieces(position, moves, count, king, noisy, quiet):
-    """Appends captures onto `noisy` and moves onto `quiet` by all but king and pawns; returns the new count."""
+    """Appends the moves of knights, bishops, rooks and queens; returns the new count.
+
+    `noisy` contains the squares for captures, `quiet` those for other moves.
+    """
     occupied = position.pieces[OCCUPIED]
     pinned = position.pinned
     movers = position.colors[position.turn] & ~position.pieces[PAWN] & ~bit(king)
@@ -295,10 +298,10 @@ def _add_pieces(position, moves, count, king, noisy, quiet):
 
 @inlined
 def _add_pawns(position, moves, count, pawns, noisy, quiet):
-    """Appends the moves of `pawns` onto `noisy` and `quiet` squares; returns the new count.
+    """Appends the moves of `pawns` to `noisy` and `quiet` squares; returns the new count.
 
-    `noisy` is for captures and for pushes onto the last rank, `quiet` for other pushes. Pins and checks must not
-    restrict the moves further.
+    `noisy` contains the squares for captures and for pushes to the last rank, `quiet` those for other pushes. The
+    caller must already have excluded the squares that pins and checks forbid.
     """
     us = position.turn
     empty = ~position.pieces[OCCUPIED]
@@ -322,7 +325,7 @@ def _add_pawns(position, moves, count, pawns, noisy, quiet):
 def _generate(position, moves, count, kinds):
     """Appends legal moves of `kinds` from index `count` on; returns the new count. Mutates `moves`.
 
-    LLVM inlines it into the three functions below, so each is compiled for its own `kinds`.
+    LLVM inlines this function into the three below, so each of them is compiled for constant `kinds`.
     """
     us = position.turn
     own = position.colors[us]
@@ -376,7 +379,7 @@ def generate_all(position, moves, count):
 
 @subkernel
 def generate_noisy(position, moves, count):
-    """Appends legal captures, en passant captures and promotions, as `generate_all` does."""
+    """Appends the legal captures, including en passant, and promotions, as `generate_all` does."""
     return _generate(position, moves, count, NOISY)
 
 

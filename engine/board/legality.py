@@ -32,9 +32,9 @@ from engine.compiler.jit import inlined, subkernel
 
 @inlined
 def _reaches(position, piece, origin, target, kind):
-    """Returns whether a piece other than the king can make this move; ignores pins and checks.
+    """Returns whether a `piece` other than the king can move from `origin` to `target`; ignores pins and checks.
 
-    `kind` must agree with the contents of `target`, and must be neither castling nor en passant.
+    `kind` must mark a capture if and only if `target` is occupied, and must be neither castling nor en passant.
     """
     us = position.turn
     occupied = position.pieces[OCCUPIED]
@@ -53,7 +53,7 @@ def _reaches(position, piece, origin, target, kind):
 
 @subkernel
 def is_legal(position, move):
-    """Returns whether `generate_all` would generate `move` (int64, any 16 bits), including its kind."""
+    """Returns whether `generate_all` would generate exactly `move` (int64, any 16 bits), with the same kind."""
     us = position.turn
     origin = move_origin(move)
     target = move_target(move)

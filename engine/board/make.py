@@ -61,7 +61,7 @@ def update_checks(position):
 
 @inlined
 def _toggle(position, color, piece, squares):
-    """Flips `squares` (uint64) in the bitboards of `color` and `piece`. Mutates `position`."""
+    """Flips `squares` (uint64) in the bitboards of `color`, `piece` and all pieces. Mutates `position`."""
     position.pieces[piece] ^= squares
     position.pieces[OCCUPIED] ^= squares
     position.colors[color] ^= squares
@@ -84,7 +84,7 @@ def _castle(position, us, king, rook):
 
 @inlined
 def _lost_castling(position, origin, target, piece):
-    """Returns the castling rights that a move ends, as uint64: their king or rook moves, or their rook is captured."""
+    """Returns the castling rights that end because their king or rook moves or their rook is captured, as uint64."""
     lost = bit(origin) | bit(target)
     if piece == KING:
         lost |= position.colors[position.turn]
@@ -93,7 +93,7 @@ def _lost_castling(position, origin, target, piece):
 
 @inlined
 def apply_move(position, child, move):
-    """Writes the position after the legal `move` (int64) into `child`, except the keys, which stay the parent's."""
+    """Writes the position after the legal `move` (int64) into `child`, but with the keys of `position`."""
     copy_record(child, position)
     us = position.turn
     them = us ^ 1
@@ -132,7 +132,7 @@ def apply_move(position, child, move):
 
 @inlined
 def _toggle_key(position, color, piece, square):
-    """Adds or removes a piece in the key and in the partial key that includes it. Mutates `position`."""
+    """Adds or removes a piece in `key` and in the partial key for such pieces. Mutates `position`."""
     change = PIECE_KEYS[color, piece, square]
     position.key ^= change
     if piece == PAWN:
@@ -174,9 +174,9 @@ def _update_keys(position, child, move):
 
 @inlined
 def key_after(position, move):
-    """Returns the key after `move`, as uint64, as if there were no castling, en passant or promotion.
+    """Returns an approximate key after `move`, as uint64, which ignores castling, en passant and promotion.
 
-    The search uses it to prefetch the entries of the next position before it makes the move.
+    The search uses this key only to prefetch the entries of the next position before it makes the move.
     """
     us = position.turn
     target = move_target(move)
@@ -207,7 +207,7 @@ def key_after_null_move(position):
 def make_null_move(position, child):
     """Writes the position after a null move into `child`. The side to move must not be in check.
 
-    `halfmoves` restarts at 0, because no repetition can reach back over a null move.
+    `halfmoves` restarts at 0, so that positions before a null move do not count as repeated after it.
     """
     copy_record(child, position)
     child.key = key_after_null_move(position)
@@ -219,7 +219,7 @@ def make_null_move(position, child):
 
 @subkernel
 def compute_keys(position):
-    """Computes all keys from scratch, as an oracle for the keys that `make_move` updates. Mutates `position`."""
+    """Computes all keys from the other fields, not incrementally as `make_move` does. Mutates `position`."""
     position.key = TURN_KEY if position.turn == WHITE else U0
     position.pawn_key = U0
     position.piece_keys[0] = U0

@@ -4,7 +4,7 @@
     bits 6-11   destination square; for castling the square of the rook that castles, as in Chess960
     bits 12-15  kind
 
-Bit 2 of the kind marks captures. Bit 3 marks promotions; bits 0-1 then hold the piece (knight, bishop, rook, queen).
+Bit 2 of the kind marks captures. Bit 3 marks promotions; bits 0-1 then mean 0 knight, 1 bishop, 2 rook, 3 queen.
 `NO_MOVE` is 0 (a1a1), which is never a legal move.
 """
 
@@ -21,31 +21,31 @@ CAPTURE = 4
 EN_PASSANT = 5
 PROMOTION = 8
 
-#: No position has more legal moves: a game can lead to at most 218, and sixteen pieces of one side can have about 240.
+#: No position has more legal moves: the maximum is 218 in games, and about 240 for any sixteen pieces of one side.
 MAX_MOVES = 256
 
 
 @inlined
 def encode_move(origin, target, kind):
-    """Encodes a move, given int64 squares and an int64 kind, as int64."""
+    """Returns the encoded move, as int64; the squares and the kind are also int64."""
     return origin | (target << 6) | (kind << 12)
 
 
 @inlined
 def move_origin(move):
-    """Returns the origin square, as int64."""
+    """Returns the origin square of a move, as int64."""
     return move & 63
 
 
 @inlined
 def move_target(move):
-    """Returns the destination square, as int64; for castling, the square of the rook."""
+    """Returns the destination square of a move, as int64; for castling, the square of the rook."""
     return (move >> 6) & 63
 
 
 @inlined
 def move_kind(move):
-    """Returns the kind, as int64 from 0 to 15."""
+    """Returns the kind of a move, as int64 from 0 to 15."""
     return (move >> 12) & 15
 
 
@@ -69,7 +69,7 @@ def is_castling(move):
 
 @inlined
 def promotion_piece(move):
-    """Returns the piece type of a promotion, as int64 from 2 (knight) to 5 (queen)."""
+    """Returns the piece type to which a pawn promotes, as int64 from 2 (knight) to 5 (queen)."""
     return ((move >> 12) & 3) + 2
 
 

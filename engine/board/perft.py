@@ -17,8 +17,8 @@ PERFT_FRAME = np.dtype([("position", POSITION), ("moves", np.int32, (MAX_MOVES,)
 MAX_PERFT_DEPTH = 32
 
 
-#: Frames with at least this depth left check the stop flag. Even with 218 moves in each position, only 30 ms pass
-#: between two checks.
+#: A node checks the stop flag if at least this many plies remain. Even with 218 moves in each position, only 30 ms
+#: pass between two checks.
 STOP_DEPTH = 3
 
 
@@ -57,9 +57,9 @@ def count_sequences(stack, ply, depth, stop):
 def perft_kernel(stack, depth, move, first, last, stop):
     """Returns the number of sequences of `depth` >= 1 legal moves from `stack[0]` that begin with `move`, as int64.
 
-    From depth 2 on, it counts only those whose second move has a number from `first` to `last - 1` in the generator's
-    order; 0 and MAX_MOVES mean all. `stack` is PERFT_FRAME[depth + 1]; all but the first position is mutated. `stop` is
-    int64[1]; if it becomes nonzero, the count ends early and is invalid.
+    If `depth` >= 2, it counts only those whose second move has an index from `first` to `last - 1` in the generator's
+    order; 0 and MAX_MOVES include all. `stack` is PERFT_FRAME[depth + 1]; all frames but the first are mutated. `stop`
+    is int64[1]; if it becomes nonzero, the count ends early and is invalid.
     """
     reply = stack[1]
     apply_move(stack[0].position, reply.position, move)

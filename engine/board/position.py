@@ -22,19 +22,19 @@ NO_SQUARE = -1
 
 POSITION = np.dtype(
     [
-        # [piece type] bitboards of both colours together; index OCCUPIED (0) has all pieces.
+        # Bitboards of both colours together, indexed by piece type; index OCCUPIED (0) contains all pieces.
         ("pieces", np.uint64, (7,)),
-        # [color] bitboards.
+        # Bitboards of all pieces of a colour, indexed by colour.
         ("colors", np.uint64, (2,)),
-        # Rooks of both colours that may still castle.
+        # Rooks of both colours that have the right to castle.
         ("castling", np.uint64),
         # Zobrist key, equal to Polyglot's in standard chess.
         ("key", np.uint64),
-        # Partial keys: of the pawns of both colours, and for each [color] of its other pieces, including the king.
+        # Partial keys: one of all pawns, and one of the other pieces of each colour, including the king.
         # They index the correction tables.
         ("pawn_key", np.uint64),
         ("piece_keys", np.uint64, (2,)),
-        # Enemy pieces that give check to the side to move, and its own pieces that are pinned to its king.
+        # Enemy pieces that give check, and pieces of the side to move that are pinned to their king.
         ("checkers", np.uint64),
         ("pinned", np.uint64),
         # Side to move; en passant square if a pawn of that side attacks it, else NO_SQUARE; plies since the last
@@ -42,7 +42,7 @@ POSITION = np.dtype(
         ("turn", np.int64),
         ("ep_square", np.int64),
         ("halfmoves", np.int64),
-        # [square] piece type of either colour, EMPTY (0) if there is none.
+        # Type of the piece, of either colour, on each square; EMPTY (0) if there is none.
         ("squares", np.uint8, (64,)),
     ],
     align=True,

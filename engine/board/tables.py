@@ -1,8 +1,8 @@
 """Attack tables, built from those of python-chess, as NumPy constants that Numba freezes into the kernels.
 
 All bitboards are uint64 in python-chess's square order. Slider tables contain an attack set for each arrangement of
-relevant blockers. (The last square of a line is not relevant: a blocker there changes nothing.) They are indexed by
-PEXT or by the magic multipliers of `magics`; both ways, the tables have the same size and the same offsets.
+relevant blockers. (The last square of a line is not relevant: a blocker there changes nothing.) The indices
+come from PEXT or from the multipliers in `magics`; the sizes and offsets of the tables are the same for both.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ KING_ATTACKS: Final[Bitboards] = np.array(chess.BB_KING_ATTACKS, np.uint64)
 #: [color][square]; colours are indexed as in python-chess: black 0, white 1.
 PAWN_ATTACKS: Final[Bitboards] = np.array(chess.BB_PAWN_ATTACKS, np.uint64)
 
-#: Attacks of a slider on an empty board.
+#: Attacks of sliders on an empty board, indexed by square.
 BISHOP_RAYS: Final[Bitboards] = np.array([table[0] for table in chess.BB_DIAG_ATTACKS], np.uint64)
 ROOK_RAYS: Final[Bitboards] = np.array(
     [chess.BB_RANK_ATTACKS[square][0] | chess.BB_FILE_ATTACKS[square][0] for square in chess.SQUARES], np.uint64
 )
 
-#: [a][b]: the squares strictly between a and b on a common line, else empty.
+#: [a][b]: the squares strictly between squares a and b if they share a line, else none.
 BETWEEN: Final[Bitboards] = np.array([[chess.between(a, b) for b in chess.SQUARES] for a in chess.SQUARES], np.uint64)
-#: [a][b]: the whole line through a and b, edge to edge, else empty.
+#: [a][b]: the whole line through squares a and b, edge to edge, if they share one, else none.
 LINE: Final[Bitboards] = np.array([[chess.ray(a, b) for b in chess.SQUARES] for a in chess.SQUARES], np.uint64)
 
 
 def pext_indices(blockers: Bitboards, mask: int) -> npt.NDArray[np.int64]:
-    """Packs the bits of each blocker set (uint64[n]) under `mask` into the lowest bits; returns them as int64[n]."""
+    """Packs the bits that `mask` selects from each blocker set (uint64[n]) into the lowest bits, as int64[n]."""
     index = np.zeros(len(blockers), np.int64)
     for place, square in enumerate(chess.scan_forward(mask)):
         index |= ((blockers >> np.uint64(square)) & np.uint64(1)).astype(np.int64) << place
@@ -44,12 +44,12 @@ def pext_indices(blockers: Bitboards, mask: int) -> npt.NDArray[np.int64]:
 
 
 def magic_indices(blockers: Bitboards, magic: int, bits: int) -> npt.NDArray[np.int64]:
-    """Multiplies each blocker set (uint64[n]) by `magic`; returns the top `bits` bits, the table indices, int64[n]."""
+    """Multiplies each blocker set (uint64[n]) by `magic`; returns the upper `bits` bits as table indices, int64[n]."""
     return ((blockers * np.uint64(magic)) >> np.uint64(64 - bits)).astype(np.int64)
 
 
 def _line_attacks(square: int, tables: list[list[dict[int, int]]]) -> tuple[Bitboards, Bitboards]:
-    """Returns all relevant blocker sets of a slider and the attacks for each, combined from the tables of its lines."""
+    """Returns all relevant blocker sets of a slider on `square`, and its attacks for each, from `tables` of lines."""
     blockers, attacks = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
     for table in tables:
         line = np.fromiter(table[square].keys(), np.uint64)
@@ -64,7 +64,7 @@ def slider_table(
 ) -> tuple[Bitboards, Bitboards]:
     """Returns the attack sets of one kind of slider for all squares in one array, and each square's offset into it.
 
-    `masks` are the relevant blocker squares of each square, `lines` python-chess's attacks along each line. `magics`
+    `masks` are the relevant blocker squares of each square, `lines` python-chess's tables of line attacks. `magics`
     are used only if `use_pext` is False. Offsets are unsigned, so that the kernels need not test for negative indices.
     """
     sizes = [1 << mask.bit_count() for mask in masks]
@@ -91,6 +91,6 @@ ROOK_MULTIPLIERS: Final[Bitboards] = np.array(ROOK_MAGICS, np.uint64)
 BISHOP_SHIFTS: Final[Bitboards] = np.array([64 - mask.bit_count() for mask in chess.BB_DIAG_MASKS], np.uint64)
 ROOK_SHIFTS: Final[Bitboards] = np.array([64 - mask.bit_count() for mask in _ROOK_MASK_INTS], np.uint64)
 
-#: The tables are uint64[5248] and uint64[102400]. Numba can freeze tables of less than 1,000,000 bytes.
+#: The tables are uint64[5248] and uint64[102400]. Numba can freeze tables of fewer than 1,000,000 bytes.
 BISHOP_TABLE, BISHOP_OFFSETS = slider_table(chess.BB_DIAG_MASKS, _BISHOP_LINES, BISHOP_MAGICS, USE_PEXT)
 ROOK_TABLE, ROOK_OFFSETS = slider_table(_ROOK_MASK_INTS, _ROOK_LINES, ROOK_MAGICS, USE_PEXT)

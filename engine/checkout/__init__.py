@@ -1,1 +1,1 @@
-"""Makes the checkout's modules available as one package `secateur`. An installed Secateur does not contain it."""
+"""Makes the checkout's modules available as one package `secateur`. An installed Secateur omits this folder."""

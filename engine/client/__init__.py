@@ -1,7 +1,7 @@
 """Secateur inside a Python program, with python-chess's types: `from secateur import Engine`.
 
-The build also makes this file the `__init__` of the package `secateur`. Creating the first `Engine` imports the
-kernels, so a program can choose its evaluation before that.
+The build also uses this file as the `__init__.py` of the package `secateur`. The kernels are imported only when the
+first `Engine` is created, so that a program can choose its evaluation before.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from chess.engine import Info as Selector
 #: Seconds that a thread waits before it checks for signals: on Windows, Ctrl-C has no effect during a wait.
 PATIENCE: Final = 0.1
 
-#: The entries of an InfoDict that only one selector includes, and that selector. Every selector includes all others.
+#: The selector for each entry of an InfoDict that needs one. Every selector but INFO_NONE includes the other entries.
 _SELECTED: Final = {
     "score": INFO_SCORE,
     "lowerbound": INFO_SCORE,
@@ -31,18 +31,18 @@ def selected(info: InfoDict, selector: Selector) -> InfoDict:
 
 
 class Analysis:
-    """A running search: iterate over its reports as they come, or read `info` and `multipv` at any time.
+    """A running search. Iterate over it to get its reports as they come, or read `info` and `multipv` at any time.
 
     The search is stopped at the end of a `with` block. Any thread may call any method.
     """
 
     def __init__(self, stop: Callable[[Analysis], None], selector: Selector = INFO_ALL, owner: object = None) -> None:
-        """Collects the entries that `selector` includes. `stop` ends the search; `owner` is kept alive until then."""
+        """Collects the entries that `selector` includes. `stop(self)` ends the search. Keeps `owner` until then."""
         self._stop = stop
         self._selector = selector
         self._owner = owner
         self._changed = threading.Condition()
-        # Protected by this condition: the unread reports, the newest entries of each line, and the end of the search.
+        # Protected by `_changed`: the unread reports, the newest entries of each line, and the end of the search.
         self._unread: deque[InfoDict] = deque()
         self._lines: list[InfoDict] = [{}]
         self._is_over = False

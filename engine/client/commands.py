@@ -29,7 +29,7 @@ _COUNTS: Final = (
     ("mate", "mate", 1),
     ("remaining_moves", "movestogo", 0),
 )
-#: Seconds (thirty years) and counts are capped at these values: greater ones change nothing and could overflow.
+#: Seconds (thirty years) and counts are capped at these values: greater values change nothing and could overflow.
 _MOST_SECONDS: Final = 1e9
 _MOST: Final = 1 << 53
 
@@ -40,7 +40,7 @@ def position_command(board: chess.Board) -> PositionCommand:
         raise TypeError(f"expected a chess.Board, got {board!r}")
     if board.uci_variant != "chess":
         raise ValueError(f"Secateur plays chess and Chess960, not {board.uci_variant}")
-    # A game contains no null move. If the board has one, all its moves are left out, as in chess.engine.
+    # A game contains no null move. If the move stack has one, all moves are left out, as in chess.engine.
     is_game = all(board.move_stack)
     root = board.root() if is_game else board
     moves = tuple(move.uci() for move in board.move_stack) if is_game else ()
@@ -73,7 +73,7 @@ def limits_of(
 
 
 def _number(limit: Limit, name: str, least: float) -> Any:
-    """Returns the field `name`, None or a finite number >= `least`. Raises TypeError or ValueError for other values."""
+    """Returns a field of `limit` if it is None or a finite number >= `least`; else raises TypeError or ValueError."""
     value = getattr(limit, name)
     if value is None:
         return None
@@ -87,7 +87,7 @@ def _number(limit: Limit, name: str, least: float) -> Any:
 
 
 def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None) -> tuple[str, ...] | None:
-    """Returns the root moves in UCI notation; None means all. Raises TypeError or ValueError for an invalid list."""
+    """Returns root moves in UCI notation (None: all). Raises TypeError or ValueError for an invalid or empty list."""
     if root_moves is None:
         return None
     from engine.uci.positions import parse_move  # imports the kernels: the evaluation must be chosen first

@@ -43,10 +43,10 @@ _PROTOCOL: Final = {
     **dict.fromkeys(("Ponder", "UCI_AnalyseMode", "UCI_ShowWDL", "Debug Log File", "UCI_EngineAbout"), "cannot be set"),
 }
 CONFIGURABLE: Final = tuple(option.name for option in OPTIONS if option.name not in _PROTOCOL)
-#: Defaults that differ from UCI's. Within one process, no message is delayed between engine and clock.
+#: Defaults that differ from those of the UCI engine. In one process, no message is delayed between engine and clock.
 _DEFAULTS: Final = {"Move Overhead": "0"}
 
-#: Seconds of loading after which a warning explains the delay, and between further checks for another reason.
+#: Seconds between two checks, while the kernels load, for a new cause of delay to warn about.
 _SILENCE: Final = 2.0
 
 #: A value of an option as `chess.engine` takes it, or a path.
@@ -74,11 +74,11 @@ class Engine:
         *,
         evaluation: str | os.PathLike[str] | Callable[..., Any] | None = None,
     ) -> None:
-        """Sets `options` (see `configure`), and evaluates with `evaluation` if it is given.
+        """Sets `options` (see `configure`), and uses `evaluation` if one is given.
 
         `evaluation` is your own function (see `secateur.eval.api`) or its file, `FILE.py[:FUNCTION]`. It applies to all
-        engines of this process and must be given with the first. None keeps the evaluation of the process: that of the
-        environment variable SECATEUR_EVALUATION if it is set, otherwise Secateur's own.
+        engines of this process and must be given for the first one. None keeps the evaluation of the process, which
+        is at first that of the environment variable SECATEUR_EVALUATION if set, otherwise Secateur's own.
 
         Raises EngineError for options that cannot be set, `eval.build.EvaluationError` for an unusable evaluation, and
         RuntimeError if this process already uses another evaluation.
@@ -98,7 +98,7 @@ class Engine:
         # A command holds this lock until it has its answer. Only the holder may use the attributes below.
         self._turn = threading.Lock()
         self._game: object = None
-        # The position on which the engine ponders, and its search.
+        # The position that the engine ponders, and the search that ponders it.
         self._pondered: tuple[PositionCommand, Analysis] | None = None
         if self._problems:
             self.close()
@@ -112,7 +112,7 @@ class Engine:
 
     @property
     def id(self) -> dict[str, str]:
-        """The engine's name, with its version and any evaluation of your own, and its authors."""
+        """A dictionary with the engine's "name" (including the version and any custom evaluation) and "author"."""
         return {"name": with_evaluation(full_name()), "author": AUTHORS}
 
     @property
@@ -123,8 +123,8 @@ class Engine:
     def configure(self, options: Mapping[str, Value]) -> None:
         """Sets options by their UCI names, in upper or lower case; the value None presses a button.
 
-        Raises EngineError if an option is unknown or a value is out of range; then no option is set. Also raises it if
-        a value is unusable, such as a missing file; then that option and those after it keep their values.
+        Raises EngineError if an option is unknown or a value is out of range; then no option is set. Also raises
+        EngineError if a value is unusable, such as a missing file; then this and all later options keep their values.
         """
         texts = _checked(options)
         with self._command():
@@ -154,10 +154,10 @@ class Engine:
         ponder: bool = False,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> PlayResult:
-        """Returns a result; its `move` is None if there is no legal move. The moves of `board` are the game so far.
+        """Returns a PlayResult; its `move` is None if no move is legal. The move stack of `board` is the game so far.
 
-        A `game` unequal to that of the last search begins a new game. With `ponder`, the engine then searches the
-        position after the expected reply, with the time that this limit leaves on the clock.
+        If `game` differs from that of the last search, a new game begins. If `ponder`, the engine afterwards searches
+        the position after the expected reply, with the time that this limit leaves on the clock.
 
         Raises TypeError or ValueError for an invalid board or limit, a limit that sets no bound, and invalid root
         moves, and EngineTerminatedError if the engine is closed.
@@ -211,9 +211,9 @@ class Engine:
         info: Selector = INFO_ALL,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> InfoDict | list[InfoDict]:
-        """Searches and returns the best line, or with `multipv` a list of up to that many lines, best first.
+        """Searches; returns the best line's InfoDict or, with `multipv`, a list of up to that many lines, best first.
 
-        Scores are PovScores in centipawns or moves to mate; times are in seconds. Raises what `play` raises.
+        Scores are PovScores in centipawns or moves to mate; times are in seconds. Raises the same errors as `play`.
         """
         with self._command():
             position = self._set_up(board, game)
@@ -232,9 +232,9 @@ class Engine:
         info: Selector = INFO_ALL,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> Analysis:
-        """Begins a search and returns its Analysis. Without `limit`, it runs until a stop or another command comes.
+        """Begins a search and returns its Analysis. Without `limit`, it runs until a stop or another command.
 
-        Raises what `play` raises, but accepts a limit that sets no bound.
+        Raises the same errors as `play`, but accepts a limit that sets no bound.
         """
         with self._command():
             position = self._set_up(board, game)
@@ -272,7 +272,7 @@ class Engine:
         self._runner.end()
 
     def _set_up(self, board: chess.Board, game: object) -> Game:
-        """Ends any search; sets up the board's game and returns it. Raises ValueError if the position is illegal."""
+        """Ends any search; sets up and returns `board`'s game. Raises TypeError or ValueError for an invalid board."""
         command = position_command(board)
         self._interrupt()
         remark = self._equipment.positions.set(command, board.chess960)
@@ -293,7 +293,7 @@ class Engine:
         owner: object = None,
         level: Level | None = None,
     ) -> Analysis:
-        """Begins a search, at full strength unless `level` is given; keeps `owner` alive until the search ends."""
+        """Queues a search, at full strength if `level` is None, and returns its Analysis, which keeps `owner` alive."""
         from engine.client.infos import game_over_dict, info_dict, progress_dict
 
         if multipv is not None and multipv < 1:
@@ -342,7 +342,7 @@ class Engine:
         self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True, level=level)
 
     def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
-        """Returns the pondering search and starts its clock if it searches this position; otherwise returns None."""
+        """Returns the pondering search, and starts its clock, if it searches this position; otherwise returns None."""
         if self._pondered is None or game != self._game:
             return None
         expected, analysis = self._pondered
@@ -354,7 +354,7 @@ class Engine:
 
 
 def _load(values: OptionValues, problem: Callable[[str], None]) -> Equipment:
-    """Loads or compiles the kernels and applies `values`. Calls `problem` with each failure; logs why it takes long."""
+    """Loads or compiles the kernels; returns equipment with `values` applied. Calls `problem` with each failure."""
     threading.Thread(target=_explain, args=(done := threading.Event(),), daemon=True).start()
     try:
         # A library should not write to the stderr of the program that uses it.
@@ -379,7 +379,7 @@ def _explain(done: threading.Event) -> None:
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
-    """Returns values as UCI text (None for a button) by declared name. Raises EngineError for an invalid option."""
+    """Returns UCI texts (None for a button) by declared option name. Raises EngineError for an invalid option."""
     if not isinstance(options, Mapping):
         raise TypeError(f"expected a dictionary of options such as {{'Hash': 64}}, got {options!r}")
     values = OptionValues()
@@ -416,7 +416,7 @@ def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) 
 
 
 def _clock_after(limit: Limit, turn: chess.Color, began: float) -> Limit:
-    """Returns the limit for the next move of `turn`: this one took the time since `began`, the reply will take none."""
+    """Returns the limit for `turn`'s next move if this move took the time since `began` and the reply takes none."""
     used = time.perf_counter() - began
     white, black = limit.white_clock, limit.black_clock
     if white is not None:

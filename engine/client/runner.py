@@ -43,7 +43,7 @@ class Runner:
             self._current = analysis
 
     def stop(self, analysis: Analysis) -> None:
-        """Ends the search of `analysis` soon if it is the current one."""
+        """Ends the search of `analysis` soon if that search is the current one."""
         with self._lock:
             if self._current is analysis:
                 self._searcher.stop()
@@ -79,7 +79,7 @@ class Runner:
 
     def _run(self, analysis: Analysis, search: Search) -> None:
         with self._lock:
-            # Set again here: an interrupt may have stopped `begin` before it set this.
+            # An interrupt may have stopped `begin` before it set `_current`.
             self._current = analysis
         best = BestMove(None, None)
         error: Exception | None = None

@@ -1,1 +1,1 @@
-"""The machine code of kernels: Numba with our own cache, or libraries compiled ahead of time."""
+"""Provides the machine code of kernels, by Numba with our own cache or from libraries compiled ahead of time."""

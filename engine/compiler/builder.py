@@ -54,9 +54,9 @@ class BuildError(Exception):
 
 
 def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -> None:
-    """Compiles entry points into a library at `path`. Each must have been called once, so that its types are known.
+    """Compiles `kernels` to a library at `path`. Each must have been called once, so that its argument types are known.
 
-    Atomically replaces an older library. Raises OSError, and BuildError if the build fails or `path` is not a library.
+    Atomically replaces an older library. Raises OSError, or BuildError if the build fails or `path` is not a library.
     """
     if level.cpu != CPU_NAME or not all(CPU_FEATURES.get(feature, False) for feature in level.features):
         raise BuildError(f"this process compiles for {CPU_NAME}, not for {level.name}")
@@ -84,7 +84,7 @@ def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -
 
 
 def _check_place(path: Path) -> None:
-    """Raises BuildError unless `path` does not exist, is empty, or is an undamaged kernel library."""
+    """Raises BuildError if `path` is anything but a missing file, an empty file or an undamaged kernel library."""
     try:
         with open_regular(path) as file:
             is_empty = not file.read(1)
@@ -118,7 +118,7 @@ def _parameter(name: str, found: Any) -> Parameter:
 
 
 def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) -> bytes:
-    """Links and optimizes LLVM modules; returns the object file. `symbols` maps their entry points to new names."""
+    """Links and optimises LLVM modules; returns the object file. `symbols` maps entry points' names to new names."""
     if not modules:
         raise BuildError("there are no kernels to compile")
     module, *others = modules
@@ -154,7 +154,7 @@ def bindings(description: Description, level: Level) -> str:
 
 
 def _runs_here(level: Level) -> str:
-    """Returns a C function that tests for the level's features, and for fast PEXT if the level uses PEXT."""
+    """Returns the code of a C function that tests for the level's features, and for fast PEXT if the level uses it."""
     if not level.asked:
         return f"EXPORT int {RUNS_HERE}(void) {{ return 1; }}"
     terms = [f'__builtin_cpu_supports("{feature}")' for feature in level.asked]
@@ -168,7 +168,7 @@ def _kernel_symbol(export: Export) -> str:
 
 
 def _binding(export: Export) -> str:
-    """Returns the code of the C function that calls a kernel by Numba's calling convention."""
+    """Returns the code of the C function that calls a kernel with Numba's calling convention."""
     taken, passed, declared = [], [], []
     for number, parameter in enumerate(export.parameters):
         argument = f"a{number}"
@@ -202,7 +202,7 @@ EXPORT {result} {export.symbol}({", ".join(taken)}) {{
 
 
 def linker() -> list[str]:
-    """Returns the words of the C compiler's command, from CC or `cc`. Raises BuildError if the compiler is missing."""
+    """Returns the words of the C compiler's command, CC or else `cc`. Raises BuildError if there is no compiler."""
     command = shlex.split(os.environ.get("CC", "cc"))
     if not command or shutil.which(command[0]) is None:
         raise BuildError(f"needs a C compiler: '{' '.join(command)}' not found (set CC)")

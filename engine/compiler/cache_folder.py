@@ -1,7 +1,7 @@
 """Finds the user's cache folder for the kernels that Numba compiles, and removes old builds from it.
 
-Secateur puts a marker file into each folder that it creates for a build, a standing build included, and deletes nothing
-in folders without a marker.
+Secateur puts a marker file into each folder that it creates for a build or for a standing copy of the project
+(`engine.compiler.launcher`), and deletes nothing in folders without a marker.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from engine.files import read_bytes, user_path
 #: Environment variable that overrides the folder of compiled kernels.
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 
-#: Folders of other builds are kept for KEEP_SECONDS after their last use. Only the KEEP_FOLDERS most
-#: recent ones are kept, and any others that were used within the last hour.
+#: Of the folders of other builds, the KEEP_FOLDERS most recently used are kept for KEEP_SECONDS after their last use,
+#: and the rest for one hour.
 KEEP_SECONDS: Final = 14 * 24 * 3600
 KEEP_FOLDERS: Final = 6
 
@@ -32,12 +32,12 @@ KEEP_FOLDERS: Final = 6
 _NAME: Final = re.compile("[0-9a-f]{20}")
 _KERNEL: Final = re.compile(r"[0-9a-f]{32}\.nbc")
 
-#: The name and the maximum size in bytes of the marker, which may list the files that Secateur put into the folder.
+#: The name and the maximum size in bytes of the marker, which may list the files that Secateur put into its folder.
 MARKER: Final = "made-by-secateur"
 _LONGEST_MARKER: Final = 1 << 26
 _MARKER_TEXT: Final = "Secateur keeps compiled kernels here, and deletes them when it has not used them for a while.\n"
 
-#: Size in bytes of the checksum at the start of a kernel file. It covers the names of folder and file, and the code.
+#: Size in bytes of the checksum at the start of a kernel file. It covers folder name, file name and machine code.
 _CHECKSUM_BYTES: Final = 32
 #: Maximum size of a kernel file, in bytes.
 LARGEST_KERNEL: Final = 1 << 30
@@ -79,7 +79,7 @@ def _is_private(folder: Path, links: bool = False) -> bool:
 def open_cache(build: str) -> Path | None:
     """Returns the cache folder of `build`, created if necessary; None if no folder is writable and private.
 
-    Also removes old builds. Raises ValueError if CACHE_VARIABLE names the home folder of an unknown user.
+    Also removes the folders of old builds. Raises ValueError if CACHE_VARIABLE names an unknown user's home.
     """
     for root in _cache_roots():
         folder = root / build
@@ -93,7 +93,7 @@ def open_cache(build: str) -> Path | None:
                 continue
             with tempfile.TemporaryFile(dir=folder):
                 pass
-            # A folder with a user's files gets no marker, so it is never swept.
+            # Mark only an empty folder: a marked folder may be removed, and this one may contain a user's files.
             with suppress(OSError):
                 if not any(folder.iterdir()):
                     mark(folder, _MARKER_TEXT)
@@ -107,7 +107,7 @@ def open_cache(build: str) -> Path | None:
 
 
 def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
-    """Writes a marker with `text` and a list of `names`, unless one exists. Leaves no marker if it raises OSError."""
+    """Writes a marker file with `text` and `names`, unless one exists. Leaves no new marker if it raises OSError."""
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         try:
@@ -119,7 +119,7 @@ def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
 
 
 def listed(folder: Path, text: str) -> frozenset[str] | None:
-    """Returns the names that the folder's marker lists; None if `folder` is a link or no marker begins with `text`."""
+    """Returns the names that the folder's marker lists; None if `folder` is a link or has no marker with `text`."""
     marker = folder / MARKER
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
@@ -149,9 +149,9 @@ def _is_listed(path: Path, folder: Path, names: frozenset[str]) -> bool:
 
 
 def remove_listed(folder: Path, text: str) -> None:
-    """Deletes the unchanged files that the folder's marker lists, their bytecode, and folders that become empty.
+    """Deletes the unchanged files that the marker lists, the bytecode of listed modules, and folders that become empty.
 
-    Does nothing if no marker begins with `text`. Skips files that it cannot delete; raises OSError for other failures.
+    Does nothing if `folder` has no marker with `text`. Skips files that cannot be deleted; otherwise raises OSError.
     """
     names = listed(folder, text)
     if not names:
@@ -184,7 +184,7 @@ def _sweep(root: Path, current: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Deletes a build's kernels, its marker and the folder. Raises OSError if the folder contains a user's file."""
+    """Deletes a build's kernels, its marker and the folder. Raises OSError if the folder contains other files, too."""
     for path in list(folder.iterdir()):
         if _KERNEL.fullmatch(path.name) or SCRATCH.fullmatch(path.name):
             path.unlink()
@@ -198,7 +198,7 @@ def sealed(path: Path, body: bytes) -> bytes:
 
 
 def unsealed(path: Path, content: bytes) -> bytes | None:
-    """Returns the `body` of the kernel file at `path`; None if `content` is damaged or was written for another path."""
+    """Returns the body of the kernel file `content`; None if `content` is damaged or was written for another `path`."""
     body = content[_CHECKSUM_BYTES:]
     return body if content == sealed(path, body) else None
 

@@ -1,7 +1,7 @@
-"""Tracks which kernel Numba is compiling, the elapsed and the expected time, and reports them on stderr.
+"""Tracks the kernel that Numba is compiling, with elapsed and expected times, and reports this progress on stderr.
 
 `engine.compiler.numba_hooks` calls `begin` and `end` for every compilation. Code with its own reports calls `silence`
-once and `current` from time to time. This module imports little, because the engine imports it before it answers `uci`.
+once and `current` from time to time. This module imports little, because the answer to `uci` must not wait for imports.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from engine.progress import Line, say
 
-#: Maps a kernel's full name to a phrase for messages and the approximate compile time in seconds on two idle cores.
+#: By a kernel's full name: a phrase for messages, and the approximate compile time in seconds on two idle cores.
 #: WARMUP contains the kernels of `search.warmup.PLAYING`.
 WARMUP: Final = {
     "engine.board.make.complete_position": ("the board", 0.9),
@@ -55,7 +55,7 @@ _STATE: Final = _State()
 
 
 def current() -> str:
-    """Returns a message on the compilation in progress in any thread, with its times; "" if there is none."""
+    """Returns a message about the compilation in progress on any thread, with its times; "" if nothing is compiled."""
     kernel = _STATE.kernel
     if not kernel:
         return ""
@@ -71,13 +71,13 @@ def silence() -> None:
 
 
 def advice() -> str:
-    """Returns the end of a message: how often kernels are compiled, and how to compile them ahead of time."""
+    """Returns the end of a message, which says how often kernels are compiled and how to compile them ahead of time."""
     kind, name = ("evaluation", f"--evaluation {_STATE.evaluation} ") if _STATE.evaluation else ("version", "")
     return f"once for each {kind}: run 'secateur {name}warmup' to compile everything needed for play ahead of time"
 
 
 def set_evaluation(name: str) -> None:
-    """Sets the custom evaluation in use, in the form that `--evaluation` takes, for `advice`."""
+    """Sets the name of the custom evaluation for `advice`, in the form that the option `--evaluation` takes."""
     _STATE.evaluation = name
 
 
@@ -97,12 +97,12 @@ def loading() -> Iterator[None]:
 
 
 def set_place(number: int, total: int) -> None:
-    """Sets the number of the next kernel and the number of kernels for messages, which omit them if both are 0."""
+    """Sets the number of the next kernel and the total, such as 2 of 3, for messages. A total of 0 omits both."""
     _STATE.place = (number, total)
 
 
 def begin(kernel: str) -> None:
-    """Records that Numba has begun to compile the kernel with this full name, and starts the progress line."""
+    """Records that Numba has begun to compile the kernel with the full name `kernel`, and starts the progress line."""
     _STATE.began = time.monotonic()
     _STATE.kernel = kernel
     if not _STATE.is_silent:
@@ -114,7 +114,7 @@ def begin(kernel: str) -> None:
 
 
 def end(is_compiled: bool) -> None:
-    """Records that Numba has compiled the kernel (`is_compiled`) or could not, and ends the progress line."""
+    """Records that the compilation has ended, with success if `is_compiled`, and ends the progress line."""
     if _STATE.ticker is not None:
         word = "compiled" if is_compiled else "could not compile"
         name, _ = COSTS.get(_STATE.kernel, (_STATE.kernel, None))
@@ -124,7 +124,7 @@ def end(is_compiled: bool) -> None:
 
 
 def span(elapsed: float, expected: float | None) -> str:
-    """Formats the elapsed and, unless None, the expected seconds, such as `7 s, about 20 s expected`."""
+    """Formats the elapsed seconds and the expected seconds (None to omit them), such as `7 s, about 20 s expected`."""
     if expected is None:
         return f"{elapsed:.0f} s"
     guess = max(1, round(expected)) if expected < 10 else 5 * round(expected / 5)

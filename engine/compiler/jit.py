@@ -8,9 +8,9 @@ build calls.
 Compiled code does not test indices: an index must be within its array and not negative. With `SECATEUR_CHECKED=1`,
 it tests every index and raises IndexError if an index is invalid.
 
-If there is a usable library of kernels compiled ahead of time (`engine.compiler.library`), `kernel` returns the
-entry point in the library, the other decorators return a substitute, and Numba is not imported. Otherwise Numba
-compiles the kernels.
+If there is a usable library of kernels compiled ahead of time (`engine.compiler.library`), `kernel` and `float_kernel`
+return the entry point in the library, the other decorators return a substitute, and Numba is not imported. Otherwise
+Numba compiles the kernels.
 
 The name of the cache folder is a hash of everything that could change the machine code: the kernels' sources, the
 versions of Python, Numba, llvmlite and NumPy, the CPU's name and features, and the build. There are three builds: the
@@ -72,10 +72,10 @@ BUILDING: Final = os.environ.get(KERNELS_VARIABLE) == BUILD
 #: True if kernels run as plain Python.
 INTERPRETED: Final = not AHEAD_OF_TIME and numba_hooks.is_interpreted()
 
-#: LLVM's name for the target processor, and a dict from LLVM's names of CPU features to whether the processor has them.
+#: LLVM's name for the target processor, and a dict that maps LLVM's name of each CPU feature to its presence.
 CPU_NAME: str
 CPU_FEATURES: dict[str, bool]
-#: True if PEXT indexes sliding attacks, False for magic multiplication. `SECATEUR_PEXT=0` forces the latter.
+#: True if PEXT indexes the tables of sliding attacks, False if magic multiplication does, as `SECATEUR_PEXT=0` forces.
 USE_PEXT: bool
 if _LIBRARY is not None:
     CPU_NAME, CPU_FEATURES = _LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True)
@@ -106,16 +106,16 @@ def _vector_bits() -> int:
 
 
 #: Width in bits of the instructions that multiply int16 vectors: 512 (AVX-512), 256 (AVX2), or 0 for code that runs on
-#: any CPU. `SECATEUR_VECTOR_BITS` limits it.
+#: any CPU. `SECATEUR_VECTOR_BITS` limits this width.
 VECTOR_BITS: Final = _vector_bits()
 
 
-#: The fingerprint that `keep_apart` has set, which the name of the cache folder depends on.
+#: The fingerprint that `keep_apart` has set, on which the name of the cache folder depends.
 _companion = ""
 
 
 def build_hash() -> str:
-    """Returns the cache folder's name: a hash in 20 hexadecimal digits of everything that can change machine code."""
+    """Returns the cache folder's name: 20 hexadecimal digits, a hash of everything that can change machine code."""
     digest = hashlib.sha256()
     features = ",".join(sorted(name for name, present in CPU_FEATURES.items() if present))
     for part in (
@@ -138,7 +138,7 @@ def build_hash() -> str:
     return digest.hexdigest()[:20]
 
 
-#: The cache folder of newly declared kernels; None if no folder is writable or this process caches no kernels.
+#: The cache folder for kernels declared from now on; None if no folder is writable or this process caches no kernels.
 CACHE_FOLDER: Path | None = None if AHEAD_OF_TIME or INTERPRETED or BUILDING else open_cache(build_hash())
 
 
@@ -188,7 +188,7 @@ def compiler_report() -> str:
 
 #: The options of all compiled functions. A division by zero gives a value, so kernels contain no code that raises.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": CHECKED, "nogil": True}
-#: The optimizations that float kernels allow. Infinities and NaNs keep their meaning, so that they reveal bugs.
+#: The optimisations that float kernels allow. Infinities and NaNs keep their meaning, so that they reveal bugs.
 _REORDER: Final[dict[str, Any]] = {"fastmath": {"reassoc", "nsz", "arcp", "contract", "afn"}}
 _INLINE: Final[dict[str, Any]] = {} if AHEAD_OF_TIME or CHECKED else numba_hooks.FORCE_INLINE
 
@@ -231,7 +231,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def float_kernel(function: Callable[..., Any]) -> Any:
-    """Declares an entry point as `kernel` does, but lets the compiler reorder float sums, so that they use vectors."""
+    """Declares an entry point as `kernel` does, but lets the compiler reorder float sums for vector code."""
     return _entry_point(function, _REORDER)
 
 
@@ -246,7 +246,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def float_inlined(function: Callable[..., Any]) -> Any:
-    """Declares a function as `inlined` does and permits reordering float sums, which a caller's permission does not."""
+    """Declares a function as `inlined` does, and permits reordering of its float sums, which no caller can permit."""
     return _inner(function, _INLINE | _REORDER)
 
 
@@ -255,9 +255,10 @@ def _last(*arguments: Any) -> Any:
 
 
 def hook(function: Callable[..., Any]) -> Any:
-    """Declares a function that kernels call in the tracing build. It returns its last argument or an unused value.
+    """Declares a function that kernels call in the tracing build.
 
-    In other builds, a call is replaced by its last argument, and unused arguments are eliminated.
+    The function must return its last argument, or a value that callers ignore. In other builds, the last argument
+    replaces the call, and unused arguments are eliminated.
     """
     if TRACING:
         return subkernel(function)
@@ -265,7 +266,7 @@ def hook(function: Callable[..., Any]) -> Any:
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Returns a decorator that declares a Numba intrinsic. If Numba does not compile, it returns the Python `twin`."""
+    """Returns a decorator that declares a Numba intrinsic. If Numba compiles nothing, the decorator returns `twin`."""
 
     def declare(codegen: Callable[..., Any]) -> Any:
         return twin if INTERPRETED or AHEAD_OF_TIME else intrinsic(codegen)

@@ -1,7 +1,7 @@
 """A cache of compiled kernels, in a folder whose name is a hash of everything that could change the machine code.
 
 Numba's own cache checks only the source file of the cached function, so it runs stale machine code after an edit to a
-callee in another file. It also does not verify what it reads: a flipped bit crashes every start. Here, a file begins
+callee in another file. It also does not verify its files, so a flipped bit crashes every start. Here, a file begins
 with a checksum of its folder's name, its own name and the machine code. If a file is unusable, its kernel is compiled
 again and the file is replaced.
 """
@@ -36,7 +36,7 @@ def _folder_stamp(folder: Path) -> str:
 
 
 class KernelCache:
-    """The cached machine code of one kernel. If its file cannot be used or written, Numba compiles again."""
+    """The cached machine code of one kernel. If its file is unusable, Numba compiles the kernel again."""
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
         #: Numba shows the folder in its statistics.
@@ -51,7 +51,7 @@ class KernelCache:
         return Path(self.cache_path, f"{digest.hexdigest()}.nbc")
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Returns Numba's cached result of compiling for a signature; None if the file is missing or unusable."""
+        """Returns the cached CompileResult for a signature; None if the kernel's file is missing or unusable."""
         try:
             path = self._file(signature)
             body = unsealed(path, read_bytes(path, LARGEST_KERNEL))

@@ -40,7 +40,7 @@ _KIND = "Secateur launcher"
 
 
 def launcher_text(python: str, entry_point: Path = ENTRY_POINT) -> str:
-    """Returns a script that starts `entry_point` with `python` by `exec`, so that killing its process kills the engine.
+    """Returns a script that starts `entry_point` with `python` by `exec`, so that killing the script kills the engine.
 
     The script's name stays in the command line, as an option that Python ignores. Process lists show this name, and
     OpenBench's client uses it to find the engines that it must stop.
@@ -59,9 +59,9 @@ def is_launcher(head: bytes) -> bool:
 
 
 def write_launcher(path: Path, standing: bool = False) -> None:
-    """Writes an executable script to `path` that starts Secateur, from a copy of the project if `standing`.
+    """Writes to `path` an executable script that starts Secateur, from a permanent copy of the project if `standing`.
 
-    Raises OSError, for example if `path` is not a launcher, and ValueError if STANDING_VARIABLE is not a valid path.
+    Raises OSError, for example if another file is at `path`, and ValueError if STANDING_VARIABLE is not a valid path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
@@ -84,7 +84,7 @@ def remove_launcher(path: Path) -> None:
 
 
 def make_standing(root: Path) -> tuple[str, Path]:
-    """Copies the project and its environment into `root`; returns the paths of the interpreter and entry point."""
+    """Copies the project and any virtual environment into `root`; returns the paths of interpreter and entry point."""
     _sweep(root)
     sources = _copy_once(root / f"source-{_source_hash()}", PROJECT_ROOT, _source_files())
     prefix = Path(sys.prefix)
@@ -106,7 +106,7 @@ def _sweep(root: Path) -> None:
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
-    """Copies `files` of `origin` to `target`, unless it exists; returns `target`. `links` keeps symbolic links."""
+    """Copies `files` in `origin` to `target`, unless `target` exists; returns `target`. `links` keeps symlinks."""
     if target.is_dir():
         os.utime(target)  # marks the copy as used
         return target

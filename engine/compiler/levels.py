@@ -1,4 +1,4 @@
-"""The processor levels that kernels are compiled for ahead of time.
+"""The processor levels for which kernels are compiled ahead of time.
 
 For x86-64 they are the microarchitecture levels of the psABI. There are two variants of level 3, because AMD processors
 before Zen 3 run PEXT in microcode, which is slower than a magic multiplication.
@@ -20,8 +20,8 @@ _V2: Final = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 _V3: Final = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _V4: Final = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 
-#: Features that GCC and Clang can test under LLVM's names. If a processor has all of a level's features in this set, it
-#: also has the level's other features.
+#: Features that GCC and Clang can test under LLVM's names. If a processor has all features of a level that are in this
+#: set, it also has the level's other features.
 _ASKED: Final = frozenset(
     ("popcnt", "sse4.2", "avx2", "bmi", "bmi2", "fma", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 )
@@ -29,7 +29,7 @@ _ASKED: Final = frozenset(
 
 @dataclass(frozen=True)
 class Level:
-    """A processor level: its name, LLVM's names for CPU and features, and whether PEXT indexes sliding attacks."""
+    """A processor level: its name, LLVM's names for CPU and features, and whether it uses PEXT for attacks."""
 
     name: str
     cpu: str

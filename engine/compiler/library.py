@@ -1,4 +1,4 @@
-"""Kernels compiled ahead of time: chooses the library for this process and calls it from Python.
+"""Chooses this process's library of kernels compiled ahead of time, and calls the kernels from Python.
 
 `secateur kernels build` compiles every entry point, with everything it calls, for each processor level
 (`engine.compiler.levels`) and links one library for each level (`engine.compiler.builder`). A library contains
@@ -9,8 +9,8 @@
     checksum      at the end of the file, after the linker's output: SHA-256 of everything before it, 32 bytes
 
 When `engine.compiler.jit` is imported, it loads the best library that is undamaged, built from exactly these sources,
-and usable on this processor. Its kernels take the same arguments and return the same results as kernels that Numba
-compiles here. Python then cannot call functions that only kernels call. Without such a library, Numba compiles.
+and usable on this processor. The library's kernels take the same arguments and return the same results as kernels that
+Numba compiles here, but Python cannot call `subkernel` functions. Without such a library, Numba compiles the kernels.
 
 `SECATEUR_KERNELS` overrides the choice: `jit` for Numba, or the name of a level.
 """
@@ -44,7 +44,7 @@ BUILD: Final = "build"
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
 DEFAULT_FOLDER: Final = PROJECT_ROOT / "engine" / "kernels"
 
-#: Environment variables that select builds without libraries, each with a value that does not select the build.
+#: Environment variables that select builds without libraries, each with a value that selects no such build.
 OTHER_BUILDS: Final = {
     "NUMBA_DISABLE_JIT": "0",
     "SECATEUR_CHECKED": "0",
@@ -78,7 +78,7 @@ class KernelsMissingError(ImportError):
 
 
 class Parameter(NamedTuple):
-    """A kernel's parameter: its kind ("record", "array" or "int") and the bytes of the record or of an array item."""
+    """A kernel's parameter: kind ("record", "array" or "int"), bytes of the record or array item, array dimensions."""
 
     kind: str
     size: int = 0
@@ -109,7 +109,7 @@ class Description:
 
     @staticmethod
     def decode(text: str) -> Description:
-        """Returns the description that `encode` wrote as `text`. Raises ValueError for any other format."""
+        """Returns the description that `encode` wrote as `text`. Raises ValueError if `text` has another format."""
         found = json.loads(text)
         if found.pop("format") != FORMAT:
             raise ValueError("has a description of an unknown format")
@@ -231,7 +231,7 @@ def not_built(function: Callable[..., Any]) -> Any:
 
 
 def folder() -> Path:
-    """Returns the folder of libraries. Raises ValueError if FOLDER_VARIABLE names an unknown home folder."""
+    """Returns the folder of libraries. Raises ValueError if FOLDER_VARIABLE names an unknown user's home."""
     named = os.environ.get(FOLDER_VARIABLE)
     return user_path(named).absolute() if named else DEFAULT_FOLDER
 
@@ -279,7 +279,7 @@ def compile_here() -> None:
 
 
 def choose() -> tuple[Library | None, tuple[str, ...]]:
-    """Returns the library for this process (None: Numba compiles) and remarks on unusable or missing libraries."""
+    """Returns the library for this process (None if Numba compiles) and remarks on unusable or missing libraries."""
     wanted = os.environ.get(KERNELS_VARIABLE, "")
     if wanted in (JIT, BUILD) or any(os.environ.get(name, "0") not in ("", "0") for name in OTHER_BUILDS):
         return None, ()

@@ -1,7 +1,7 @@
 """Contains all uses of Numba beyond its documented interface.
 
-Each hook says what it relies on and why we need it. `tests/board/test_numba_hooks.py` tests what each hook relies on:
-run it first with a new version of Numba.
+Each docstring says which behaviour of Numba a hook relies on and why we need the hook. With a new version of Numba,
+first run `tests/board/test_numba_hooks.py`, which tests this behaviour.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _NO_WRAPPERS: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def is_interpreted() -> bool:
-    """Returns whether `njit` returns functions unchanged. Relies on `config.DISABLE_JIT`, from NUMBA_DISABLE_JIT."""
+    """Returns whether `njit` returns functions unchanged. Relies on `config.DISABLE_JIT` (from NUMBA_DISABLE_JIT)."""
     return bool(config.DISABLE_JIT)  # type: ignore[attr-defined]  # set at import
 
 
 def processor() -> tuple[str, dict[str, bool]]:
-    """Returns LLVM's name of the target processor, and a dict from LLVM's feature names to whether it has the feature.
+    """Returns LLVM's name of the target processor, and a dict from LLVM's feature names to True or False.
 
     Relies on `config.CPU_NAME` and `config.CPU_FEATURES`, which come from environment variables. If the name or the
     features are None, Numba uses those of this machine's processor.
@@ -112,7 +112,7 @@ class _Code:
             tuples[statement.target.name] = self._assign(ir.Expr.build_tuple(parts, statement.loc), found, statements)
 
     def _unsigned(self, index: Any, tuples: dict[str, Any], statements: list[Any]) -> Any:
-        """Returns the unsigned version of a variable; None if it is not signed. May append to `statements`."""
+        """Returns the unsigned version of a variable; None if its type is not signed. May append to `statements`."""
         if index.name in tuples:
             return tuples[index.name]
         if not _is_signed(self._types[index.name]):
@@ -178,14 +178,14 @@ class _LinkedLibrary(codegen.JITCodeLibrary):
     """The code of a function that is only linked into its callers. Separate machine code would double compile time."""
 
     def _optimize_final_module(self) -> None:
-        """Does nothing, because the entry point contains this code and is optimized."""
+        """Does nothing: the code is optimised as part of the entry point that contains it."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
 
     def optimized(self) -> Any:
-        """Returns the LLVM module, optimized as Numba optimizes an entry point."""
+        """Returns the LLVM module, optimised as Numba optimises an entry point."""
         super()._optimize_final_module()  # type: ignore[no-untyped-call]
         return llvm.parse_bitcode(self._final_module.as_bitcode())
 
@@ -234,7 +234,7 @@ def _dispatcher(function: Callable[..., Any], pipeline: Any, options: dict[str, 
 
 
 def entry_point(function: Callable[..., Any], options: dict[str, Any], cache: Any) -> Any:
-    """Returns a dispatcher that Python calls, with `options` of `njit`. `cache` keeps machine code (None: no cache).
+    """Returns a dispatcher that Python calls, with `options` of `njit`. `cache` keeps machine code, unless it is None.
 
     Relies on dispatchers that use only three members of a cache: `load_overload(signature, target_context)`, which
     returns None to have the function compiled, `save_overload(signature, result)` and `cache_path`.
@@ -251,7 +251,7 @@ def linked(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 class Linked:
-    """A function from `linked` that Python can call, too, as tests do. Python's first call compiles an entry point.
+    """A function from `linked` that Python can call, too, as tests do. The first such call compiles an entry point.
 
     Relies on `_numba_type_`, from which Numba gets the type of an object that a function uses.
     """
@@ -277,7 +277,7 @@ class Linked:
 def handing_on(function: Callable[..., Any]) -> Any:
     """Returns an intrinsic with the parameters of `function` that returns its last argument and generates no code.
 
-    Relies on `__signature__`, by which Numba binds arguments; otherwise it would pack starred ones into a tuple.
+    Relies on `__signature__`, by which Numba binds arguments; otherwise Numba would pack them into a tuple.
     """
 
     def generate(typing_context: Any, *arguments: Any) -> Any:
@@ -293,7 +293,7 @@ def handing_on(function: Callable[..., Any]) -> Any:
 
 
 def element_pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any, count: int = 1) -> Any:
-    """Generates and returns the address of `array[index]`; `array` has one dimension and the Numba type `kind`.
+    """Returns generated code for the address of `array[index]`; `array` has one dimension and the Numba type `kind`.
 
     With bounds checks, all of `array[index : index + count]` must be in the array; a count of 0 turns the check off.
 
@@ -315,7 +315,7 @@ def for_range(builder: Any, count: Any) -> Any:
 
 
 def to_bytes(result: Any) -> bytes:
-    """Serializes a CompileResult. Raises ValueError if its code refers to addresses in this process.
+    """Serialises a CompileResult. Raises ValueError if its code refers to addresses in this process.
 
     Relies on `CompileResult._reduce`, as Numba's own cache does.
     """
@@ -325,7 +325,7 @@ def to_bytes(result: Any) -> bytes:
 
 
 def from_bytes(data: bytes, target_context: Any) -> Any:
-    """Returns the CompileResult from `to_bytes`. Relies on its `_rebuild`, and on `refresh` to prepare the context."""
+    """Returns the CompileResult from `to_bytes`. Relies on `CompileResult._rebuild`, and on the context's `refresh`."""
     target_context.refresh()
     return CompileResult._rebuild(target_context, *pickle.loads(data))
 

@@ -1,4 +1,4 @@
-"""Lists and hashes the source files that the kernels' machine code depends on."""
+"""Lists and hashes the source files on which the kernels' machine code depends."""
 
 from __future__ import annotations
 

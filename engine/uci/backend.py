@@ -30,7 +30,7 @@ from search.timing import budget_for
 
 
 def rehearse() -> None:
-    """Runs two short searches and formats their reports, because the first ones take ten milliseconds longer."""
+    """Runs two short searches and formats their reports, because the first ones in a process take 10 ms longer."""
     searcher = Searcher(1)
     game = Game()
     for _ in range(2):
@@ -49,7 +49,7 @@ def remarks() -> list[str]:
 
 
 def compiler_report() -> str:
-    """Returns the answer to the command `compiler`: what compiles and runs the engine, and its processor features."""
+    """Returns the answer to `compiler`: the kernels' compiler, the processor features in use and software versions."""
     vectors = {0: "none", 256: "AVX2", 512: "AVX-512"}[jit.VECTOR_BITS]
     return (
         f"{jit.compiler_report()}\n"
@@ -62,8 +62,8 @@ def compiler_report() -> str:
 def search_limits(command: GoCommand, board: chess.Board, complain: Callable[[str], None]) -> Limits:
     """Returns the limits of a `go` command for the position of `board`.
 
-    Ignores illegal search moves, and calls `complain` with a message about each. If none is legal, all moves are
-    searched.
+    Ignores illegal search moves, and calls `complain` with a message about each. If no search move is legal,
+    all moves are searched.
     """
     limits = command.limits(board.turn)
     if limits.search_moves is None:
@@ -109,7 +109,7 @@ class SearchTask(Task):
                 self._release.set()
 
     def run(self) -> None:
-        """Takes a book move or searches; answers only after `stop` or `ponderhit` if the protocol requires it."""
+        """Takes a book move or searches; answers only after `stop` or `ponderhit` if the protocol requires that."""
         board, limits = self._game.board, self._limits
         # The answer if the search fails.
         candidates = limits.search_moves or (board.uci(move) for move in board.legal_moves)
@@ -179,7 +179,7 @@ class PerftTask(Task):
     name = "perft"
 
     def __init__(self, equipment: Equipment, output: Output, depth: int) -> None:
-        """Prepares the count. Raises ValueError if `depth` is not 1 to MAX_PERFT_DEPTH."""
+        """Prepares the count. Raises ValueError unless `depth` is from 1 to MAX_PERFT_DEPTH."""
         super().__init__(output)
         self._board = equipment.positions.game.board
         self._counter = Counter(self._board, depth)

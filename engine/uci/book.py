@@ -25,7 +25,7 @@ class BookMove:
     total: int
 
     def describe(self, board: chess.Board) -> str:
-        """Describes the move, with castling as on `board`, and its weight: `book move e2e4, weight 3 of 8`."""
+        """Describes the move, with castling in `board`'s notation, and its weight: `book move e2e4, weight 3 of 8`."""
         return f"book move {board.uci(self.move)}, weight {self.weight} of {self.total}"
 
 

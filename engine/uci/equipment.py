@@ -60,7 +60,7 @@ class Equipment:
         return self._new_searcher(smaller)
 
     def apply(self, name: str) -> None:
-        """Applies the new value of the option `name`; does nothing for an option that each search reads."""
+        """Applies the new value of the option `name`; does nothing for an option that each search reads anew."""
         if name == "Hash":
             self._set_hash()
         elif name == "Threads":
@@ -81,7 +81,7 @@ class Equipment:
             self.tune(self.searcher)
 
     def tune(self, searcher: Searcher) -> None:
-        """Sets the tunable numbers of `searcher` from the options; does nothing unless this is a tuning build."""
+        """Sets the search parameters of `searcher` from the options; does nothing unless this is a tuning build."""
         for name, value in self._options.tunables().items():
             searcher.set_tunable(name, value)
 
@@ -109,7 +109,7 @@ class Equipment:
             self._problem(f"not enough {reason} for Threads {threads}: using {self.searcher.threads}")
 
     def level(self, limits: Limits) -> Level | None:
-        """Returns the level of play; None means full strength, as always for `infinite`, `mate` and UCI_AnalyseMode."""
+        """Returns the level of play; None means full strength, which `infinite`, `mate` and UCI_AnalyseMode imply."""
         options = self._options
         if limits.infinite or limits.mate is not None or options.flag("UCI_AnalyseMode"):
             return None
@@ -119,7 +119,7 @@ class Equipment:
     # -- files -------------------------------------------------------------------------------------------------
 
     def _read_network(self, file: str) -> None:
-        """Reads a network; "" means the built-in one. Reports an unusable file and keeps the current network."""
+        """Reads the network `file`; "" means the built-in one. If the file is unusable, only reports that."""
         custom = chosen_evaluation()
         if file and custom is not None:
             self._problem(f"network {quoted(file)} not used: the custom evaluation {custom.name} replaces it")
@@ -158,7 +158,7 @@ class Equipment:
             self.searcher.set_tables(self._tables)
 
     def _apply_book(self) -> None:
-        """Opens the book that `BookFile` names if `OwnBook` is true, and closes the old one."""
+        """Closes any open book. If `OwnBook` is true, opens the book that `BookFile` names."""
         if self._book is not None:
             self._book.close()
             self._book = None
@@ -173,7 +173,7 @@ class Equipment:
         self._info(f"book {quoted(file)}: {count_of(len(self._book), 'move')}")
 
     def book_move(self, game: Game, limits: Limits) -> BookMove | None:
-        """Returns a book move for `game`, or None if no open book has one or the limits or options mean analysis."""
+        """Returns a book move for `game`. Returns None if there is none, or if the limits or options imply analysis."""
         options = self._options
         is_analysis = limits.is_analysis() or options.flag("UCI_AnalyseMode") or options.number("MultiPV") > 1
         if self._book is None or is_analysis:

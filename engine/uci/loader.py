@@ -1,4 +1,4 @@
-"""Loads the engine, which takes a second from the cache and half a minute if kernels must be compiled."""
+"""Loads the engine, which takes a second with cached kernels and half a minute if kernels must be compiled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Loader:
         #: A description of the current step, and when loading began, by `time.perf_counter`.
         self.step = ""
         self.began = 0.0
-        #: How many kernels had to be compiled, and the seconds from the beginning until all kernels were loaded.
+        #: How many kernels had to be compiled, and the seconds from `began` until all kernels were loaded.
         self.compiled = 0
         self.seconds = 0.0
         self._thread: threading.Thread | None = None

@@ -42,7 +42,7 @@ def converse(
     options: tuple[Option, ...] = OPTIONS,
     on_quit: Callable[[threading.Event], None] = lambda over: None,
 ) -> None:
-    """Runs a session on the lines of `source` until they end or `quit` comes.
+    """Runs a session on the lines of `source` until the last line or `quit`.
 
     After `quit`, the reader thread calls `on_quit` with an event that is set when the session has ended.
     """

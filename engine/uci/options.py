@@ -1,4 +1,4 @@
-"""The UCI options. Each is declared once and checked when it is set."""
+"""The UCI options. Each option is declared once and checked when it is set."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Option:
         return f"option name {self.name} type {self.kind} default {default}{bounds}"
 
     def parse(self, text: str | None) -> Value | None:
-        """Returns the int, bool or str that `text` means; None for a button. Raises ValueError if it is not allowed."""
+        """Returns the int, bool or str that `text` means; None for a button. Raises ValueError for other texts."""
         if self.kind == "button":
             return None
         if text is None:
@@ -93,7 +93,7 @@ MOST_MOVES: Final = 256
 #: Text about the engine that a GUI may show; setting the option changes nothing.
 ABOUT: Final = "Secateur, a UCI chess engine in Python: python-chess outside, Numba inside. Licence: GPL-3.0-or-later"
 
-#: How UCI writes an empty string. As `EvalFile` it means the network that comes with the engine.
+#: How UCI writes an empty string. As the value of `EvalFile`, it means the network that comes with the engine.
 EMPTY: Final = "<empty>"
 
 OPTIONS: Final = (
@@ -121,12 +121,12 @@ OPTIONS: Final = (
     Option("UCI_EngineAbout", "string", ABOUT),
 )
 
-#: An option for every tunable number of the search.
+#: An option for each tunable search parameter.
 TUNABLE_OPTIONS: Final = tuple(
     Option(tunable.name, "spin", tunable.default, tunable.low, tunable.high) for tunable in TUNABLES
 )
 
-#: The option that lists techniques to switch off, separated by spaces or commas. It overrides their tunable numbers.
+#: The option that lists techniques to switch off, separated by spaces or commas. Their parameters are overridden.
 WITHOUT: Final = "Without"
 
 #: The additional options of a tuning build.
@@ -172,7 +172,7 @@ class OptionValues:
         return value
 
     def tunables(self) -> dict[str, int]:
-        """Returns the tunable numbers by name, with the overrides of `Without`; empty unless this is a tuning build."""
+        """Returns the search parameters by name, with `Without`'s overrides; empty unless this is a tuning build."""
         if WITHOUT not in self._values:
             return {}
         numbers = {option.name: self.number(option.name) for option in TUNABLE_OPTIONS}

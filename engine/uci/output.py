@@ -47,7 +47,7 @@ class Output:
                 os._exit(1)
 
     def info(self, message: str) -> None:
-        """Writes `info string message`."""
+        """Writes `message` on one line after `info string`."""
         self.line("info string " + " ".join(message.split()))
 
     def heard(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Parses UCI commands into dataclasses, with a list of complaints about ignored parts."""
+"""Parses the words after the UCI commands `position`, `go` and `setoption`."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
 
 
 def parse_setoption(words: list[str]) -> tuple[str, str | None]:
-    """Returns name and value (None if missing) from the words after `setoption`. Raises ValueError without 'name'."""
+    """Parses the words after `setoption`; returns the name and the value or None. Raises ValueError without 'name'."""
     if not words or words[0].lower() != "name":
         raise ValueError("setoption: expected 'name'")
     lowered = [word.lower() for word in words]

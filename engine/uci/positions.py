@@ -1,4 +1,4 @@
-"""Positions from GUIs: FENs, moves in every notation for castling, and the report of `d`."""
+"""Sets up positions from GUIs, parses moves with castling in every notation, and writes the report of `d`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _castling_to(board: chess.Board, move: chess.Move) -> chess.Move | None:
 
 
 class PositionKeeper:
-    """A keeper of the current game. If a `position` command only adds moves to that game, it plays only these moves."""
+    """The current game. If a `position` command only adds moves to that game, only the added moves are played."""
 
     def __init__(self) -> None:
         self.game = Game()
@@ -53,7 +53,7 @@ class PositionKeeper:
         self._moves: tuple[str, ...] = ()
 
     def set(self, command: PositionCommand, chess960: bool) -> str | None:
-        """Sets up the game of `command`; returns a remark about ignored parts of its FEN, or None.
+        """Sets up the game of `command`; returns a remark about any ignored parts of its FEN, otherwise None.
 
         Raises ValueError, and changes nothing, if the FEN, its position or a move is invalid.
         """
@@ -87,7 +87,7 @@ class PositionKeeper:
         board = self.game.board
         lines = [f"{board}\n", f"Fen: {board.fen()}"]
         if board.chess960:
-            # The first FEN is X-FEN, which writes the outermost rooks as K and Q; this one writes their files.
+            # The FEN above is an X-FEN, in which K and Q mean the outermost rooks; a Shredder-FEN names rooks by file.
             lines.append(f"Shredder-FEN: {board.fen(shredder=True)}")
         lines.append(f"Key: {int(self.game.keys[-1]):016X}")
         lines.append("Checkers: " + " ".join(chess.square_name(square) for square in board.checkers()))
@@ -96,7 +96,7 @@ class PositionKeeper:
 
     @staticmethod
     def _extend(game: Game, moves: tuple[str, ...], known: int) -> None:
-        """Plays `moves[known:]` on `game`. If one is illegal, takes back the others and raises a ValueError."""
+        """Plays `moves[known:]` on `game`. If one is illegal, takes back those before it and raises ValueError."""
         for number, text in enumerate(moves[known:], start=known):
             try:
                 move = parse_move(game.board, text)

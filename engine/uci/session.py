@@ -1,6 +1,6 @@
 """The session handles each UCI command and answers it.
 
-Three threads work beside it: one reads stdin (`engine.uci.loop`), one loads the engine (`engine.uci.loader`) and one
+Three other threads help: one reads stdin (`engine.uci.loop`), one loads the engine (`engine.uci.loader`) and one
 runs searches and other tasks (`engine.uci.tasks`). The session takes commands and events from one queue. Until the
 engine is loaded, it defers commands that need it; during a search, it defers commands that would disturb it.
 """
@@ -36,15 +36,15 @@ COMMANDS: Final = frozenset(
     (*IMMEDIATE, "ucinewgame", "setoption", "position", "go", "d", "flip", "eval", "bench", "compiler")
 )
 
-#: Seconds between two progress messages of loading, or of a tool such as `bench`. Loading cached kernels takes less.
+#: Seconds between two progress messages of loading, or of a tool such as `bench`. Cached kernels load faster than that.
 HEARTBEAT: Final = 1.5
 
 #: Seconds that `isready` waits while modules and cached kernels load, and while kernels compile. CuteChess ends an
-#: engine that does not answer for 15 seconds. So the answer comes early; the commands after it wait for the kernels.
+#: engine that does not answer for 15 seconds. So the answer comes early, and later commands wait for the kernels.
 READY_PATIENCE: Final = 3.0
 COMPILING_PATIENCE: Final = 0.5
 
-#: Seconds that the session waits for a task to end: at the end of input, or before the command after its answer.
+#: Seconds that the session waits for a task to end: at the end of input, or at a command that follows its answer.
 FAREWELL: Final = 2.0
 
 #: Seconds that `quit` waits: for the engine to load when earlier commands need it, for a short perft or benchmark to
@@ -76,7 +76,7 @@ Beyond the protocol:
 
 
 class Line(NamedTuple):
-    """A line from stdin, and the time of reading it, by `time.perf_counter`; the clock of a `go` starts then."""
+    """A line from stdin, and the time when it was read, by `time.perf_counter`; the clock of `go` starts then."""
 
     text: str
     received: float
@@ -133,7 +133,7 @@ class Session:
         self.over.set()
 
     def _take_event(self) -> None:
-        """Waits for the next event and handles it; returns without one when a tool or the loader must be checked."""
+        """Waits for the next event and handles it; returns early if a tool or the loader must be checked."""
         seconds = _LOOK if self._deferred else None
         if self._task is not None:
             seconds = HEARTBEAT / 4 if self._task.is_tool else None
@@ -197,7 +197,7 @@ class Session:
         return word != "setoption" or bool(self._deferred)
 
     def _take_deferred(self) -> None:
-        """Handles the deferred commands. If one begins a search, those after it may be deferred again, or stop it."""
+        """Handles the deferred commands. If one begins a search, later ones may be deferred again or stop it."""
         waiting, self._deferred = self._deferred, deque()
         while waiting and not self._ended:
             try:
@@ -207,13 +207,13 @@ class Session:
                 raise
 
     def _task_done(self, task: Task) -> None:
-        """Handles the commands that waited for the end of `task`; a second call for it does nothing."""
+        """Handles the commands that waited for the end of `task`; a second call for the same task does nothing."""
         if task is self._task:
             self._task = None
             self._take_deferred()
 
     def _look_at_loader(self) -> None:
-        """Handles deferred commands if the engine is loaded; if not, answers an overdue `isready` and reports."""
+        """Handles deferred commands if the engine is loaded; otherwise may report progress and answer `isready`."""
         if self._task is not None or not self._deferred:
             return
         if self._loader.done.is_set():
@@ -269,7 +269,7 @@ class Session:
         self._begin(getattr(self._loader.backend, name)(equipment, self._output, *arguments))
 
     def _loaded(self) -> Equipment:
-        """Returns the loaded engine. Raises ValueError if loading failed, and MemoryError if memory is short."""
+        """Returns the engine's equipment. Raises ValueError if loading failed, MemoryError if memory runs out."""
         loader = self._loader
         if loader.error is not None:
             problem = f"{type(loader.error).__name__}: {printable(str(loader.error))}"

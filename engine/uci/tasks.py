@@ -54,7 +54,7 @@ class TaskThread:
         self._on_done = on_done
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        # Start now, while there is memory for a thread: later the TT and the helper threads may take it.
+        # Start now, while there is memory for a thread: later the TT and the helper threads may take that memory.
         with suppress(RuntimeError):
             self._start()
 
