@@ -56,7 +56,7 @@ def polynomial(coefficients: tuple[float, ...], pawns: int) -> float:
 
 
 def win_chance(score: float, pawns: int) -> float:
-    """Returns the chance, 0 to 1, of winning with a `score` in centipawns and material worth `pawns` pawns in all."""
+    """Returns the chance, 0 to 1, of winning with a `score` in centipawns; both sides' material is worth `pawns`."""
     exponent = (polynomial(WIN_SCORE, pawns) - score) / polynomial(SPREAD, pawns)
     return 1 / (1 + math.exp(min(exponent, 500.0)))
 

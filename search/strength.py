@@ -5,8 +5,8 @@ A level differs from the engine at full strength only in three parameters:
     nodes      the most nodes that it searches a move, after it has searched every move once. It overlooks tactics
                beyond the horizon. A limit by nodes, not time, makes a level equally strong on every machine.
     lines      how many of the best root moves it compares (as MultiPV does); this costs depth, too
-    softness   it does not always play the best of these lines: compared with the best, it plays a move that loses
-               `loss` centipawns exp(-loss / softness) times as often, and never if loss > MOST_LOSS * softness
+    softness   it does not always play the best of these lines: a line that is `loss` centipawns worse than the best
+               has exp(-loss / softness) times the best line's chance, or none if loss > MOST_LOSS * softness
 
 So a weak level overlooks tactics and misjudges positions, but it saves pieces that it sees attacked and plays out
 mates that it has seen. (This choice is a Boltzmann distribution over scores. Stockfish's `Skill Level` instead adds

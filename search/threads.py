@@ -53,7 +53,7 @@ class Helper:
     """
 
     def __init__(self, number: int) -> None:
-        """Raises MemoryError if there is no memory for the worker, and RuntimeError if the thread cannot be started."""
+        """Starts the thread. Raises MemoryError if the worker gets no memory, RuntimeError if no thread can start."""
         self.worker = new_worker()
         self._first = FIRST_DEPTHS[number % len(FIRST_DEPTHS)]
         # (tt, root), or None to end the thread. Each task gets one answer.
@@ -63,7 +63,7 @@ class Helper:
         self.thread.start()
 
     def start(self, main: Any, tt: Any, root: Root, node_limit: int) -> None:
-        """Starts a search of `root` with the `main` worker's position and tunables. Call `wait` before the next one."""
+        """Starts a search of `root` with the position and tunables of `main`. Call `wait` before the next search."""
         worker = self.worker
         worker["tune"] = main["tune"]
         worker["reductions"] = main["reductions"]
@@ -116,7 +116,7 @@ class Helpers:
         return len(self._helpers)
 
     def resize(self, count: int) -> None:
-        """Sets the number of helpers, while no helper searches. If `Helper` raises, the existing helpers are kept."""
+        """Sets the number of helpers, while none searches. If `Helper` raises, the helpers created so far are kept."""
         while len(self._helpers) > count:
             self._helpers.pop().close()
         while len(self._helpers) < count:
@@ -151,7 +151,7 @@ class Helpers:
             helper.stop()
 
     def gather(self) -> tuple[list[Iteration], list[Exception], int]:
-        """Stops the busy helpers and waits for them; returns their iterations, exceptions, and total of nodes."""
+        """Stops the busy helpers and waits for them; returns their iterations, exceptions and total node count."""
         for helper in self._busy:
             helper.stop()
         answers = [helper.wait() for helper in self._busy]
@@ -168,9 +168,9 @@ def vote(found: Sequence[Iteration], vote_base: int) -> Iteration:
 
         weight = (score - lowest score of all + vote_base) * depth
 
-    A deeper search counts more, and so does a better score. The larger vote_base is (centipawns), the less a difference
-    in score counts against a majority. Of the iterations with the winning move, the one with the largest weight is
-    returned. (Voting by score and depth: Stockfish, pull request 1721, 2018.)
+    A deeper search counts more, and so does a better score. The larger `vote_base` (centipawns), the less a
+    difference in score counts against a majority. Of the iterations with the winning move, the one with the largest
+    weight is returned. (Voting by score and depth: Stockfish, pull request 1721, 2018.)
     """
     mates = max(found, key=lambda iteration: iteration.score)
     if mates.score >= MATE_BOUND:
