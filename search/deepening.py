@@ -141,9 +141,9 @@ class Deepening:
             last = found
 
     def _iteration(self, depth: int, last: Iteration | None) -> Iteration | None:
-        """Searches and returns the wanted lines to `depth` plies, each without the first moves of the lines before it.
+        """Searches the wanted lines to `depth` plies, each without the first moves of the lines before it.
 
-        Returns None if the search stopped before it found a new best move or completed a line.
+        Returns None if the search stopped before it found a new best move or completed a line; otherwise the lines.
         """
         worker, root, order = self._worker, self._root, self._order
         earlier = () if last is None else last.lines
@@ -229,7 +229,7 @@ def _sorted(lines: list[Iteration], root: Root) -> list[Iteration]:
 
 
 def _in_new_order(order: list[int], searched: list[int]) -> list[int]:
-    """Returns `order` with the moves of `searched` in the order that they have there; other moves keep their places."""
+    """Returns `order` with the moves of `searched` put in the order of `searched`; other moves keep their places."""
     if len(searched) == len(order):
         return searched
     places = iter(searched)

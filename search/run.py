@@ -50,7 +50,7 @@ class Request:
 
 
 class SearchRun:
-    """The state of one search, on the calling thread. Other threads may call `report` meanwhile.
+    """The state of one search, which runs on the calling thread. Other threads may call `report` meanwhile.
 
     `worker` is the main thread's WORKER record, `tt` is ENTRY[n], and `generation` is the generation of new TT entries.
     """

@@ -213,9 +213,9 @@ class Searcher:
         opponent's time in this game. `start` is the time, by `time.perf_counter`, when the clock started; the default
         is now.
 
-        With a `level`, the search plays at that level: on one thread, and with the level's nodes. If it does not choose
-        the best line, it reports the lines again, with the chosen line first. The tablebase is used as at full
-        strength. If the level is not that of the last search, everything learnt is forgotten first.
+        With a `level`, the search plays at that level: on one thread, and with the level's nodes. If the chosen
+        line is not the best, the search reports the lines again, the chosen line first. The tablebase is used as at
+        full strength. If the level is not that of the last search, everything learnt is forgotten first.
         """
         start = time.perf_counter() if start is None else start
         legal = list(game.board.legal_moves)

@@ -18,7 +18,7 @@ Every number is aligned, so a reader never sees half of an old number and half o
     stop         the control threads write it, and it is cleared before a search; its worker's kernel reads it at every
                  node. A late read costs a node. A helper misses a stop that comes before its start, but the main thread
                  ends by its own flag, and `gather` stops the helpers again
-    nodes        its worker's kernel writes it; main and reporter read it for `info`. The count is some nodes old
+    nodes        its worker's kernel writes it; main and reporter read it for `info`. The count lags by some nodes
     reports      of the main worker: the reporter sets it, and it is cleared before a search; the main kernel reads it
                  at a window that fails. A late read leaves one such window unreported
     root_depth, root_count, stack[0].tried and tried_count
@@ -116,7 +116,7 @@ class Helpers:
         return len(self._helpers)
 
     def resize(self, count: int) -> None:
-        """Sets the number of helpers, while none searches. If `Helper` raises, the helpers created so far are kept."""
+        """Sets the number of helpers; none may be searching. If `Helper` raises, the existing helpers are kept."""
         while len(self._helpers) > count:
             self._helpers.pop().close()
         while len(self._helpers) < count:
@@ -125,13 +125,13 @@ class Helpers:
             self._helpers.append(helper)
 
     def set_network(self, network: Any) -> None:
-        """Sets the NETWORK record (or None) of all present and future helpers, while no helper searches."""
+        """Sets the NETWORK record (or None) of all present and future helpers; none may be searching."""
         self._network = network
         for helper in self._helpers:
             set_network(helper.worker, network)
 
     def forget(self) -> None:
-        """Clears what the helpers have learnt, while no helper searches."""
+        """Clears what the helpers have learnt; none may be searching."""
         for helper in self._helpers:
             forget(helper.worker)
 

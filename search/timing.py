@@ -3,7 +3,7 @@
 Three limits, in milliseconds from the start of the search, apply to a move:
 
     soft    the planned time; no iteration begins after it. `budget_for` plans it from the clock, and
-            `TimeManager` scales it after each iteration by the result
+            `TimeManager` scales it after each iteration by the result of that iteration
     hard    the search stops here if it has a move to play, in the middle of an iteration if necessary
     last    the search stops here even if it has no move to play
 
@@ -27,8 +27,8 @@ from search.limits import Clock, Limits
 #: The score of an iteration is compared with the mean score of this many iterations before it.
 REMEMBERED_SCORES: Final = 3
 
-#: The hard limit is at least this many milliseconds, or half of the time left if that is less. It is enough for the
-#: first iterations. Less time would leave the move to chance.
+#: On a clock, the hard limit is at least this many milliseconds, or half of the time left if that is less. A
+#: millisecond is enough for the first iterations; less time would leave the move to chance.
 LEAST_HARD: Final = 1.0
 
 #: The most milliseconds that a search without a move to play gets after its hard limit or after `stop`.
@@ -39,8 +39,8 @@ LAST_GRACE: Final = 30.0
 class Budget:
     """The limits of a search in milliseconds from its start, infinite if there is no such limit.
 
-    `soft`: no iteration begins after it. `hard`: the search stops at it if it has a move to play. `last`: the search
-    stops in any case.
+    `soft`: no iteration begins after it. `hard`: the search stops then if it has a move to play. `last`: the search
+    stops then in any case.
     """
 
     soft: float = math.inf
@@ -141,7 +141,7 @@ class TimeManager:
     def _stability(self) -> float:
         """Returns a factor that is small if many iterations confirmed the best move: it will most likely stay best.
 
-        factor = max(time_stable_base - time_stable_step * iterations that confirmed it, time_stable_least) %
+        factor = max(time_stable_base - time_stable_step * number of confirming iterations, time_stable_least) %
         """
         tune = self._tune
         return float(max(tune.time_stable_base - tune.time_stable_step * self._confirmed, tune.time_stable_least)) / 100
@@ -161,7 +161,7 @@ class TimeManager:
     def _effort(self, effort: float) -> float:
         """Returns a factor that is small if the best move took nearly all nodes: the others were refuted quickly.
 
-        factor = time_effort_base % - time_effort_slope % * share of the nodes
+        factor = time_effort_base % - time_effort_slope % * the best move's share of the nodes, 0 to 1
         (Node time management, known from Koivisto and others.)
         """
         return float(self._tune.time_effort_base - self._tune.time_effort_slope * effort) / 100

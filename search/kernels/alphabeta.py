@@ -23,7 +23,7 @@ from search.kernels.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND,
 from search.kernels.transposition import entry_bound, entry_depth, entry_eval, entry_move, entry_score, probe, store
 from search.limits import MAX_PLY
 
-#: After this many plies without a capture or pawn move, TT scores no longer end nodes: at 100 the game is a draw.
+#: After this many plies without a capture or pawn move (100 are a draw), no TT score ends a node of the main search.
 NEAR_FIFTY_MOVES = 90
 
 #: The least depth at which late moves are reduced.

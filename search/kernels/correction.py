@@ -8,9 +8,9 @@ other features come from Stockfish.)
   when     updated at the end of a node of the main search (block 18 of `search.kernels.alphabeta`); read whenever a
            position is evaluated, also in quiescence
   formula  correction = the sum of the features' entries, weighted by correction_pawns, correction_pieces and
-           correction_moves. After a search with a certain error (search value - static evaluation, centipawns),
-           `gravity` adds correction_rate / 1000 * depth * error, clamped to +-_MAX_BONUS, to each entry (sixteenths of
-           a centipawn, within +-CORRECTION_LIMIT)
+           correction_moves. After a search, error = its value - the static evaluation, in centipawns. `gravity` adds
+           correction_rate / 1000 * depth * error, clamped to +-_MAX_BONUS, to each of the entries, which are in
+           sixteenths of a centipawn and within +-CORRECTION_LIMIT
   worth    +45.4 +- 36.0  [ledger: correction-history]
 """
 

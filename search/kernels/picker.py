@@ -120,7 +120,7 @@ def usable_tt_move(position, move, quiets):
 
 @inlined
 def _end_order(frame):
-    """Sets the LANES entries after the moves, which `highest` also reads, to LOWEST. Mutates `frame`."""
+    """Sets the LANES entries after the last move to LOWEST, because `highest` may read them. Mutates `frame`."""
     for index in range(frame.end, frame.end + LANES):
         frame.order[index] = LOWEST
 
@@ -144,7 +144,7 @@ def _find_best(worker, tt, ply):
 
 @subkernel
 def _add_noisy(worker, tt, ply):
-    """Generates and scores captures and promotions. Mutates `worker`."""
+    """Generates captures and promotions, and stores them with their values in `order`. Mutates `worker`."""
     frame = worker.stack[ply]
     position = frame.position
     end = generate_noisy(position, frame.moves, 0)
@@ -202,7 +202,7 @@ def _add_quiets(worker, tt, ply):
 
 @inlined
 def _take_best(worker, tt, ply):
-    """Returns the best remaining move, as int64, and advances; a move must remain. Mutates `worker`."""
+    """Returns the best remaining move, as int64, and advances the cursor; a move must remain. Mutates `worker`."""
     frame = worker.stack[ply]
     best = frame.order[frame.cursor]
     frame.cursor += 1

@@ -48,7 +48,7 @@ def score_from_tt(score, ply):
 
 
 def mate_distance(score: int) -> int | None:
-    """Returns UCI's `score mate`: full moves to mate, negative if the side to move is mated; None if it is no mate."""
+    """Returns UCI's `score mate`: full moves to mate, negative if the side to move is mated; None without a mate."""
     if score >= MATE_BOUND:
         return (MATE - score + 1) // 2
     if score <= -MATE_BOUND:

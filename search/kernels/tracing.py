@@ -1,7 +1,7 @@
 """The hooks of the tracing build, in which the search records the tree that it visits.
 
-In the playing build a worker has no field `recording`, and a hook compiles to nothing, or to its last argument (see
-`engine.compiler.jit.hook`).
+In the playing build a worker has no field `recording`, and a call of a hook compiles to nothing or to its last argument
+(see `engine.compiler.jit.hook`).
 
 In the tracing build the hooks fill preallocated records. They change nothing that the search reads, so the search makes
 the same decisions. When the records are full, the search continues, and its visits are only counted.
@@ -12,10 +12,10 @@ the same decisions. When the records are full, the search continues, and its vis
     entered_quiescence    at the start of a node of quiescence: its window
     shortened             after internal iterative reduction: the reduced depth
     evaluated             after the static evaluation: its value
-    evaluated_quiescence  the same in quiescence
+    evaluated_quiescence  after the static evaluation in quiescence: its value
     skipped               when a move is skipped: the reason
     skipped_rest          after the last move: the quiet moves that the picker did not return
-    ended                 when a node returns: its value and why it ends
+    ended                 when a node returns: its value and the reason for its end
 
 A visit is a row of NODE. Searching a position again, with another depth or window, is another visit below the same
 parent, so there are more visits than nodes. The search counts a node when it plays a move, so it counts only visits
@@ -34,7 +34,7 @@ from engine.compiler.jit import TRACING, hook, subkernel
 from search.kernels.score import NO_SCORE
 from search.limits import MAX_PLY
 
-#: The most visits in a recording, and the number of skipped moves for which it has room, per visit.
+#: The most visits in a recording, and how many skipped moves it can store for each of these visits on average.
 MOST_VISITS: Final = 1 << 20
 SKIPS_PER_VISIT: Final = 8
 
@@ -130,7 +130,7 @@ TRACE: Final = np.dtype(
         ("node_count", np.int64),
         ("skip_limit", np.int64),
         ("skip_count", np.int64),
-        # All visits and skipped moves, including those without a row.
+        # The numbers of all visits and of all skipped moves, including those without a row.
         ("visits", np.int64),
         ("skips", np.int64),
         # Row of the innermost open node; how many nodes without a row are open below that node.

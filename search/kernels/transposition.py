@@ -10,8 +10,8 @@ Threads read and write entries without locks. A torn entry, half of one write an
 and reads as a miss (Hyatt and Mann, "A lock-less transposition-table implementation", ICGA Journal 25, 2002).
 
 Two positions may share a 64-bit key. The TT move of one may be illegal in the other, so
-`search.kernels.picker.usable_tt_move` calls `is_legal` before the search plays it. A score cannot be checked, but
-it is wrong only if one search meets two such positions, which is very unlikely.
+`search.kernels.picker.usable_tt_move` calls `is_legal` before the search plays it. A score cannot be checked,
+but a false one needs two such positions in the searches of one game, which is very unlikely.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ S16, S32, S48, S56, S58 = (np.uint64(n) for n in (16, 32, 48, 56, 58))
 def allocate_table(mebibytes: int) -> Any:
     """Returns an empty table: ENTRY[mebibytes * 65536], aligned to cache lines.
 
-    Raises MemoryError if there is not enough memory. The system provides each page when it is first used.
+    Raises MemoryError if there is not enough memory. The system provides each page of memory when it is first used.
     """
     return allocate(ENTRY, (mebibytes << 20) // ENTRY.itemsize)
 
@@ -84,7 +84,7 @@ def entry_score(data, ply):
 
 @inlined
 def entry_eval(data):
-    """Returns the stored evaluation without corrections (raw_eval), as int64; NO_SCORE if the side was in check."""
+    """Returns the stored `raw_eval`, the evaluation without corrections, as int64; NO_SCORE in check."""
     return signed_16(data >> S32)
 
 

@@ -16,21 +16,21 @@ from search import tunables
 from search.kernels.tracing import TRACE_FIELDS
 from search.limits import MAX_PLY
 
-#: How many keys of the game, up to the root's, are kept. The fifty-move rule lets no repetition reach further back.
+#: How many Zobrist keys of the game, the root's last, are kept. Older positions cannot recur (fifty-move rule).
 GAME_KEYS: Final = 384
 
 #: The number of continuation indices (colour, piece type and target square), and the index of a null or missing move.
 CONTINUATIONS: Final = 2 * 6 * 64
 NO_CONTINUATION: Final = CONTINUATIONS
 
-#: Correction tables: the entries for each side to move, a power of two, and the greatest absolute value of an entry.
+#: Correction tables: the number of entries for each side to move, a power of two, and the bound of their values.
 CORRECTION_SIZE: Final = 16_384
 CORRECTION_LIMIT: Final = 1024
 
 #: Values of `stop`: STOP ends the search as soon as there is a move to play, STOP_NOW at once.
 STOP, STOP_NOW = 1, 2
 
-#: The values of the tunables, as fields with their names.
+#: The values of all tunables. Each field has the name of its tunable.
 TUNE: Final = np.dtype([(name, np.int64) for name in tunables.BY_NAME])
 
 #: The state of one ply of a line.
@@ -84,7 +84,7 @@ WORKER: Final = np.dtype(
         ("stop", np.int64),
         # STOP in the first iteration, which must find a move to play, else 0.
         ("stop_threshold", np.int64),
-        # 1 if the search ended early, else 0. After an early end, the value that it returned is meaningless.
+        # 1 if the search ended early, so that the returned value is meaningless; else 0.
         ("aborted", np.int64),
         ("nodes", np.int64),
         ("node_limit", np.int64),
