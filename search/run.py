@@ -205,7 +205,7 @@ class SearchRun:
         else:
             if found is not None:
                 return found
-        # The first iteration did not end: play the first move, or the best so far, with the root's evaluation.
+        # The first iteration did not end. Play the best move so far, or the first; the score is the root's evaluation.
         static_eval = int(worker["stack"][0]["static_eval"])
         line = (root.moves[0],) if found is None else found.line
         found = Iteration(1, 0 if static_eval == NO_SCORE else static_eval, line, complete=False)

@@ -248,8 +248,8 @@ def _score(rank: int) -> int:
 def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
     """Opens the tables in the folders of `path`; returns them, the number of files, and one line per unusable folder.
 
-    Without any file, the tables are None. Folders are separated by the system's separator (`:`, on Windows `;`) or by
-    `;`. Files are opened when they are needed.
+    If there are no files, the tables are None. Folders are separated by the system's separator (`:`, on Windows `;`) or
+    by `;`. Files are opened when they are needed.
     """
     # Few users have tables, so the import waits until here and startup stays fast.
     import chess.syzygy

@@ -57,11 +57,11 @@ TUNABLES: Final = (
     Tunable("razor_depth", 4, 0, 8, 1),
     Tunable("razor_base", 200, 50, 500, 20),
     Tunable("razor_slope", 150, 50, 400, 15),
-    # Reverse futility: greatest depth; margin a ply in centipawns.
+    # Reverse futility: greatest depth; margin for each ply of depth, centipawns.
     Tunable("rfp_depth", 8, 4, 12, 1),
     Tunable("rfp_margin", 75, 30, 150, 8),
-    # Null move: least depth; R = base + depth / divisor + (eval - beta) / eval divisor, at most eval max. The search
-    # after it is to depth - R.
+    # Null move: least depth; R = base + depth / divisor + min((eval - beta) / eval divisor, eval max). The null move is
+    # searched to depth - R.
     Tunable("nmp_depth", 3, 1, 5, 1),
     Tunable("nmp_base", 4, 2, 6, 1),
     Tunable("nmp_depth_divisor", 4, 2, 8, 1),
@@ -78,7 +78,7 @@ TUNABLES: Final = (
     Tunable("probcut_reduction", 4, 2, 6, 1),
     # Internal iterative reduction: least depth.
     Tunable("iir_depth", 4, 2, 8, 1),
-    # Late move pruning: base + depth * depth quiet moves are tried before the rest are skipped, half if not improving.
+    # Late move pruning: only base + depth * depth quiet moves are tried, half as many if not improving.
     Tunable("lmp_base", 4, 1, 8, 1),
     # Futility of quiets: greatest reduced depth; margin = base + slope * reduced depth, centipawns.
     Tunable("futility_depth", 8, 4, 12, 1),
@@ -111,8 +111,8 @@ TUNABLES: Final = (
     # by more than the first margin, and a ply shallower if by less than the second, centipawns.
     Tunable("deeper_margin", 60, 10, 150, 8),
     Tunable("shallower_margin", 8, 0, 40, 3),
-    # Singular extension: least depth; how many plies shallower the TT entry may be; margin a ply in hundredths of a
-    # centipawn; further margin of a double extension, centipawns.
+    # Singular extension: least depth; how many plies shallower the TT entry may be; margin for each ply of depth,
+    # in hundredths of a centipawn; further margin of a double extension, centipawns.
     Tunable("singular_depth", 7, 5, 10, 1),
     Tunable("singular_tt_slack", 3, 1, 5, 1),
     Tunable("singular_margin", 200, 50, 400, 20),

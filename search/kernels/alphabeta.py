@@ -391,7 +391,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     continue
 
         # 16. Late move reduction, in hundredths of a ply: moves far down the list are seldom best.
-        #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes); at least one ply remains
+        #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes); at least one ply is left
         #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move among those searched), plus the terms
         #               below, one per line (lmr_check after the move is made)
         #      worth    of lmr_tt_noisy  +10.1 +- 9.9  [ledger: idea-table-noisy]

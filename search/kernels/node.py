@@ -96,7 +96,7 @@ def evaluate(worker, ply):
     """Returns the static evaluation at `ply` without corrections, as int64 centipawns for the side to move.
 
     The network evaluates if there is one, with two exceptions: positions with a bare king get the classical evaluation,
-    and a lead that cannot be won is worth 0 (see `eval.kernels.endings`). Mutates `worker`.
+    and the value is 0 if the side ahead cannot win (see `eval.kernels.endings`). Mutates `worker`.
     """
     position = worker.stack[ply].position
     if worker.network.hidden != 0:
