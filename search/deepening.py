@@ -25,10 +25,10 @@ NO_NODE_LIMIT: Final = 1 << 62
 class Iteration:
     """The result of one iteration: depth in plies, score in centipawns, and the best line as the kernels' moves.
 
-    `complete` is False if the search stopped during the iteration. If that was in the first line, a new move had
-    beaten the last iteration's best: `line` begins with it, but `score` is the last iteration's. `others` are the other
-    requested lines, best first; those that the search did not reach are the last iteration's. `bound` is LOWER or UPPER
-    for a failed window.
+    `complete` is False if the search stopped during the iteration. If it stopped in the first line, `line` begins with
+    a new best move, but `score` is that of the last iteration, if any. `others` are the other requested lines, best
+    first; lines that the search did not reach come from the last iteration. `bound` is LOWER or UPPER if the window
+    failed and `score` is only a bound.
     """
 
     depth: int
@@ -45,7 +45,7 @@ class Iteration:
         return (self, *self.others)
 
     def led_by(self, index: int) -> Iteration:
-        """Returns the same lines with the line at `index` first; the others keep their order."""
+        """Returns this iteration with the line at `index` of `lines` first; the other lines keep their order."""
         if index == 0:
             return self
         lines = [replace(line, others=()) for line in self.lines]
@@ -57,10 +57,10 @@ class Iteration:
 class Root:
     """The input, apart from the position, that all threads of a search share.
 
-    `keys` are the game's Zobrist keys, the root's last; `moves` the root's moves as the kernels encode them;
-    `generation` that of new TT entries; `deepest` the depth of the last iteration; `lines` the number of lines wanted.
-    `is_partial` says whether the root has other legal moves. `ranks` maps each move to its rank by the tablebase,
-    larger is better: no line begins with a move if a move of better rank does not yet have a line.
+    `keys`: the Zobrist keys of the game, the root's key last. `moves`: the moves to search at the root, as the kernels
+    encode them. `is_partial`: whether the root has other legal moves. `generation`: the generation of new TT entries.
+    `deepest`: the depth of the last iteration. `lines`: the number of lines wanted. `ranks` maps each move to its rank
+    by the tablebase (larger is better): no line begins with a move while a move of better rank has no line.
     """
 
     keys: list[np.uint64]
@@ -99,7 +99,7 @@ def set_root(worker: Any, root: Root, node_limit: int) -> None:
 
 
 def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
-    """Sets the moves to search at the root, best first, and whether it has other legal moves. Mutates `worker`."""
+    """Sets the moves to search at the root, best first, and whether the root has others. Mutates `worker`."""
     worker["root_moves"][: len(moves)] = moves
     worker["root_count"] = len(moves)
     worker["root_is_partial"] = int(is_partial)
@@ -108,8 +108,8 @@ def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
 class Deepening:
     """Iterative deepening by one worker, from a root that `set_root` has set, with one line or several.
 
-    Once the worker's `reports` is set, `on_fail(failed, number)` is called after each window that fails: with its bound
-    as an Iteration, and with the number of its line, from 1.
+    Once the worker's `reports` is set, `on_fail(failed, number)` is called after each window that fails: `failed` is an
+    Iteration whose score is the bound, and `number` is the number of the line, from 1.
     """
 
     def __init__(
@@ -141,9 +141,9 @@ class Deepening:
             last = found
 
     def _iteration(self, depth: int, last: Iteration | None) -> Iteration | None:
-        """Searches one line after another, each without the first moves of the previous lines.
+        """Searches the wanted lines to `depth` plies, each without the first moves of the lines before it.
 
-        Returns None if the search stopped before it found a new best move or completed a line.
+        Returns None if the search stopped before it found a new best move or completed a line; otherwise the lines.
         """
         worker, root, order = self._worker, self._root, self._order
         earlier = () if last is None else last.lines
@@ -171,7 +171,7 @@ class Deepening:
         return found[0]
 
     def _candidates(self, taken: list[int]) -> list[int]:
-        """Returns those of the root's moves not in `taken` that have the best tablebase rank, best move first."""
+        """Returns the moves of best tablebase rank among the root's moves that are not in `taken`, best move first."""
         left = [move for move in self._order if move not in taken] if taken else self._order
         if self._root.ranks is None:
             return left
@@ -179,7 +179,7 @@ class Deepening:
         return [move for move in left if self._root.rank(move) == best_rank]
 
     def _line(self, depth: int, last: Iteration | None, number: int) -> Iteration | None:
-        """Searches the line of that `number`; `last` is the last iteration's line of that number, or None.
+        """Searches line `number` to `depth` plies; `last` is the last iteration's line with that number, or None.
 
         Returns None if the search stopped before a move beat the first move of `last`.
         """
@@ -194,7 +194,7 @@ class Deepening:
             selective_depth = int(worker["selective_depth"])
             if not worker["failed"]:
                 break
-            # A window that failed low has no line: the report shows the last iteration's.
+            # A window that failed low has no line, so the report shows the line of the last iteration.
             shown = line or (() if last is None else last.line)
             if self._on_fail is not None and shown:
                 bound = int(worker["failed"])
@@ -202,13 +202,13 @@ class Deepening:
                 self._on_fail(failed, number)
         if not worker["aborted"]:
             return Iteration(depth, score, line, selective_depth=selective_depth)
-        # A move that has already beaten the last iteration's best still counts.
+        # A move that has already beaten the best move of the last iteration still counts.
         if line and (last is None or line[0] != last.line[0]):
             return Iteration(depth, score if last is None else last.score, line, False, selective_depth)
         return None
 
     def _cut_short(self, fresh: list[Iteration], earlier: tuple[Iteration, ...]) -> Iteration | None:
-        """Returns the lines that an unfinished iteration found, then the last iteration's; None if it found none."""
+        """Returns the `fresh` lines of an unfinished iteration, then `earlier` lines; None if `fresh` is empty."""
         if not fresh:
             return None
         best, *others = _sorted(fresh, self._root)
@@ -229,7 +229,7 @@ def _sorted(lines: list[Iteration], root: Root) -> list[Iteration]:
 
 
 def _in_new_order(order: list[int], searched: list[int]) -> list[int]:
-    """Returns `order` with the moves of `searched` rearranged as there; the other moves keep their places."""
+    """Returns `order` with the moves of `searched` put in the order of `searched`; other moves keep their places."""
     if len(searched) == len(order):
         return searched
     places = iter(searched)

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.board.convert import new_position, write_board
 
-#: Status flags of positions that the engine refuses. It drops invalid castling rights and en passant squares instead.
+#: Status flags of positions that the engine refuses. Invalid castling rights and en passant squares are only dropped.
 FATAL_STATUS: Final = (
     chess.STATUS_NO_WHITE_KING
     | chess.STATUS_NO_BLACK_KING

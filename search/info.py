@@ -17,7 +17,7 @@ class Speed:
 
     @property
     def nodes_per_second(self) -> int:
-        """Nodes per second, even if `seconds` is 0."""
+        """Nodes per second. A time below a microsecond counts as a microsecond."""
         return int(self.nodes / max(self.seconds, 1e-6))
 
 
@@ -25,10 +25,10 @@ class Speed:
 class Info(Speed):
     """A line of an iteration, or a failed window: the fields of UCI's `info` line.
 
-    `score` in centipawns from the side to move's view, or mate (see `search.kernels.score`); `nodes` of all threads;
-    `seconds` since the start; `hashfull` in permille; `tb_hits` tablebase probes. `number` is the line's number among
-    several (MultiPV), from 1. `bound` is LOWER or UPPER if the score is only a bound. `is_known` is True if the score
-    comes from the tablebase (see `search.tablebase.TABLE_WIN`).
+    `score` is in centipawns from the side to move's view, or a mate score (see `search.kernels.score`). `nodes` counts
+    the nodes of all threads, `seconds` the time since the start, `tb_hits` the tablebase probes. `hashfull` is in
+    permille. `number` is the line's number among several (MultiPV), from 1. `bound` is LOWER or UPPER if `score` is
+    only a bound. `is_known` is True if `score` comes from the tablebase (see `search.tablebase.TABLE_WIN`).
     """
 
     depth: int
@@ -69,8 +69,8 @@ class Progress(Speed):
 class Result:
     """The outcome of a search: the best move, the expected reply if known, and the last report of the best line.
 
-    `best` and `info` are None only if there is no legal move. `nodes` are those of all threads. `problems` has a line
-    for each failure of a helper thread or of the tablebase; the result is valid nevertheless.
+    `best` and `info` are None only if there is no legal move. `nodes` counts the nodes of all threads. `problems` has
+    a line for each failure of a helper thread or of the tablebase; the result is valid nevertheless.
     """
 
     best: chess.Move | None

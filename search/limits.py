@@ -32,11 +32,11 @@ class Clock:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a search. The first one reached ends it; without any it runs until it is stopped.
+    """The limits of a search. The first limit reached ends it; a search without limits runs until it is stopped.
 
-    `depth` in plies, `nodes` in nodes, `move_time` in milliseconds, `mate` in full moves (the search ends when it finds
-    such a mate, or at a depth that would have found it), `clock` of the side to move. If `infinite` is set, time and
-    `mate` do not end the search. `ponder` means thinking on the opponent's time: neither the clock nor `move_time` ends
+    `depth` is in plies, `move_time` in milliseconds, `mate` in full moves (the search ends when it finds such a mate,
+    or at a depth that should have found it); `clock` is that of the side to move. If `infinite` is set, time and `mate`
+    do not end the search. `ponder` means thinking on the opponent's time: neither the clock nor `move_time` ends
     the search before the expected move is played (ponderhit). `search_moves` restricts the root to these moves (UCI
     notation); None means all moves.
     """
@@ -51,26 +51,26 @@ class Limits:
     search_moves: tuple[str, ...] | None = field(default=None)
 
     def is_analysis(self) -> bool:
-        """Returns whether the search is analysis, not play: infinite, pondering, for a mate, or of certain moves."""
+        """Returns whether the search is not for play: it is infinite, ponders, seeks a mate or has `search_moves`."""
         return self.infinite or self.ponder or self.mate is not None or self.search_moves is not None
 
     def leaves_nothing_out(self) -> bool:
-        """Returns whether the search must prune no move: it seeks a mate in at most SURE_MATES and is not infinite."""
+        """Returns whether the search must prune no move: it seeks a mate in 1 to SURE_MATES and is not infinite."""
         return self.mate is not None and self.mate <= SURE_MATES and not self.infinite
 
     def deepest(self, deepest: int) -> int:
-        """Returns the depth of the last iteration in plies: the least of `deepest`, `depth` and what `mate` needs."""
+        """Returns the last iteration's depth in plies: the least of `deepest`, `depth` and the limit for `mate`."""
         depth = deepest if self.depth is None else min(max(self.depth, 1), deepest)
         if self.mate is not None and self.leaves_nothing_out():
             depth = min(depth, 2 * self.mate - 1)
         elif self.mate is not None and not self.infinite:
-            # The line of a mate in n is 2n - 1 plies long, and moves that look bad are searched less deeply. If the
-            # search finds no mate this far beyond, there usually is none, and the user is waiting.
+            # The line of a mate in n is 2n - 1 plies long, and moves that look bad are searched less deeply. If even a
+            # search to this depth finds no mate, there usually is none, and the user is waiting.
             depth = min(depth, MATE_DEPTHS * self.mate + MATE_DEPTH_BASE)
         return depth
 
     def is_unbounded(self) -> bool:
-        """Returns whether no limit ends the search: it is infinite, or it has no limit except `search_moves`."""
+        """Returns whether the search is infinite or has no limit at all except `search_moves`."""
         return self.infinite or (
             self.depth is None
             and self.nodes is None

@@ -2,9 +2,9 @@
 
     win(score)  = 1 / (1 + exp((a - score) / b))          loss(score) = win(-score)          draw: the rest
 
-From score `a` on, a win is more likely than not; the larger `b`, the slower the chance grows around `a`. Both are in
-centipawns and are polynomials of the material on the board: with less material the same score wins more games. (The
-form is that of Stockfish's WDL model.) `secateur wdl` fits the polynomials; docs/training.md says how well they fit.
+From score `a` on, a win is more likely than not; the larger `b`, the slower the chance grows around `a`. `a` and `b`
+are in centipawns and are polynomials of the material: with less material the same score wins more games. (The form is
+that of Stockfish's WDL model.) `secateur wdl` fits the polynomials; docs/training.md says how well they fit.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def polynomial(coefficients: tuple[float, ...], pawns: int) -> float:
 
 
 def win_chance(score: float, pawns: int) -> float:
-    """Returns the chance, 0 to 1, of winning with a `score` in centipawns and material worth `pawns` pawns in all."""
+    """Returns the chance, 0 to 1, of winning with a `score` in centipawns; `pawns` is the material of both sides."""
     exponent = (polynomial(WIN_SCORE, pawns) - score) / polynomial(SPREAD, pawns)
     return 1 / (1 + math.exp(min(exponent, 500.0)))
 

@@ -1,4 +1,4 @@
-"""Perft on several threads: the tree is split by first or second moves, and each thread takes the next part."""
+"""Perft on several threads: the tree is split by first or second moves, and a free thread takes the next part."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Counter:
         self._stop[0] = 1
 
     def run(self, on_progress: Callable[[float], None] | None = None) -> dict[chess.Move, int] | None:
-        """Returns the counts by root move, or None if `stop` was called. Raises RuntimeError if a thread fails.
+        """Returns the perft by root move, or None if `stop` was called. Raises RuntimeError if a thread fails.
 
         After each part, `on_progress` gets the finished share, 0 to 1, on the thread that counted the part.
         """
@@ -78,7 +78,7 @@ class Counter:
             self._work(on_progress)
         try:
             for worker in started:
-                # In slices, because a join without a time limit would delay Ctrl-C until the kernels end.
+                # A join without a time limit would delay Ctrl-C until the kernels end.
                 while worker.is_alive():
                     worker.join(0.05)
         except BaseException:
@@ -107,7 +107,7 @@ class Counter:
 def count_by_move(
     board: chess.Board, depth: int, threads: int = 1, on_progress: Callable[[float], None] | None = None
 ) -> dict[chess.Move, int]:
-    """Returns the counts by root move; `Counter.run` describes `on_progress`.
+    """Returns the perft of `depth` plies, split by root move; `Counter.run` describes `on_progress`.
 
     Raises ValueError if `depth` is not 1 to MAX_PERFT_DEPTH, and RuntimeError if a thread fails.
     """

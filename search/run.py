@@ -25,11 +25,11 @@ from search.timing import TimeManager, budget_for
 from search.tunables import namespace, plain
 
 #: If the hard limit is below this many milliseconds, only the main thread searches, because waking the helpers and
-#: waiting for them to end would cost more than they gain.
+#: waiting for them to end would cost more time than they save.
 LEAST_TIME_FOR_HELP: Final = 5.0
 
-#: Probing a tablebase may take some milliseconds a move. Below a hard limit of LEAST_TIME_FOR_TABLES milliseconds it is
-#: not probed. Otherwise, if probing takes more than SHARE_FOR_TABLES of the limit, the search starts without it.
+#: Probing a tablebase may take some milliseconds a move. If the hard limit is below LEAST_TIME_FOR_TABLES milliseconds,
+#: the tablebase is not probed. If probing takes more than SHARE_FOR_TABLES of the limit, the search starts without it.
 LEAST_TIME_FOR_TABLES: Final = 50.0
 SHARE_FOR_TABLES: Final = 0.4
 
@@ -50,9 +50,9 @@ class Request:
 
 
 class SearchRun:
-    """The state of one search, on the calling thread. Other threads may call `report` meanwhile.
+    """The state of one search, which runs on the calling thread. Other threads may call `report` meanwhile.
 
-    `worker` is the main thread's WORKER record, `tt` is ENTRY[n], and `generation` is that of new TT entries.
+    `worker` is the main thread's WORKER record, `tt` is ENTRY[n], and `generation` is the generation of new TT entries.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class SearchRun:
                 set_tunables(self._worker, self._values)
 
     def result(self, nodes: int) -> Result:
-        """Returns the result with the last reported best line. `nodes` is the sum of all threads."""
+        """Returns the result with the last reported best line. `nodes` is the node count of all threads."""
         assert self._last is not None, "nothing was found"
         line = self._last.pv
         return Result(
@@ -125,7 +125,7 @@ class SearchRun:
                 self.request.on_info(info)
 
     def _root(self, legal: Sequence[chess.Move]) -> Root:
-        """Returns the root. With one line or a level, it has only the moves that the tablebase (if any) ranks best."""
+        """Returns the root. With one line or a level, `moves` has only the tablebase's best moves, if it is probed."""
         request = self.request
         moves = _chosen(request.game.board, legal, request.limits)
         self._ranking = self._rank(moves)
@@ -147,7 +147,7 @@ class SearchRun:
         )
 
     def _rank(self, moves: Sequence[chess.Move]) -> Ranking | None:
-        """Returns the tablebase's ranking, or None. Adds a line to `problems` if a table cannot be read."""
+        """Returns the tablebase's ranking, or None if there is none. Adds a line to `problems` if probing fails."""
         tables, hard = self._tables, self.budget.hard
         if tables is None or len(moves) < 2 or hard < LEAST_TIME_FOR_TABLES:
             return None
@@ -164,9 +164,9 @@ class SearchRun:
     def _node_limits(self) -> tuple[int, int]:
         """Returns the node limits of the main thread and of each helper; 0 means that no helper searches.
 
-        No kernel sees the nodes of other threads, so each thread gets a share. The shares add up to the limit. The
-        unused part of a slow thread's share is not searched. At a limited strength there are no helpers, and the
-        level's limit applies from the second iteration on, so that even the weakest level searches every move once.
+        No kernel sees the nodes of other threads, so each thread gets a share. The shares add up to the limit. What a
+        slow thread leaves of its share is not searched. At a limited strength there are no helpers, and the level's
+        limit applies from the second iteration on, so that even the weakest level searches every move once.
         """
         limits, level = self.request.limits, self.request.level
         nodes = NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
@@ -205,7 +205,7 @@ class SearchRun:
         else:
             if found is not None:
                 return found
-        # The first iteration did not end: play the first move, or the best so far, with the root's evaluation.
+        # The first iteration did not end. Play the best move so far, or the first; the score is the root's evaluation.
         static_eval = int(worker["stack"][0]["static_eval"])
         line = (root.moves[0],) if found is None else found.line
         found = Iteration(1, 0 if static_eval == NO_SCORE else static_eval, line, complete=False)
@@ -213,7 +213,7 @@ class SearchRun:
         return found
 
     def _is_enough(self, mate: int | None, is_settled: bool) -> bool:
-        """Returns whether a limit other than time ends the search between iterations."""
+        """Returns whether a limit by mate or nodes ends the search after an iteration."""
         limits = self.request.limits
         if limits.infinite:
             return False

@@ -1,6 +1,6 @@
 """The public search: a transposition table and threads that search positions, one at a time, under limits.
 
-`Searcher` owns what outlives a search: the TT, the threads, the evaluation. `search.run` has the state of one search.
+`Searcher` owns what outlives a search: the TT, the threads, the network. `search.run` has the state of one search.
 """
 
 from __future__ import annotations
@@ -213,9 +213,9 @@ class Searcher:
         opponent's time in this game. `start` is the time, by `time.perf_counter`, when the clock started; the default
         is now.
 
-        With a `level`, the search plays at that level: on one thread, and with the level's nodes. If it does not choose
-        the best line, it reports the lines again, with the chosen line first. The tablebase is used as at full
-        strength. If the level is not that of the last search, everything learnt is forgotten first.
+        With a `level`, the search plays at that level: on one thread, and with the level's nodes. If the chosen
+        line is not the best, the search reports the lines again, the chosen line first. The tablebase is used as at
+        full strength. If the level is not that of the last search, everything learnt is forgotten first.
         """
         start = time.perf_counter() if start is None else start
         legal = list(game.board.legal_moves)
@@ -248,7 +248,7 @@ class Searcher:
                 self._run = None
             self.arm()
         if run.problems:
-            self._tables = None  # they cannot be read
+            self._tables = None  # probing them failed
         nodes = int(self._worker["nodes"]) + helped
         best = self._answer(found, others, level)
         if best is not found:
@@ -257,9 +257,10 @@ class Searcher:
         return run.result(nodes)
 
     def _answer(self, found: Iteration, others: list[Iteration], level: Level | None) -> Iteration:
-        """Returns the iteration whose line is played: by the threads' vote, or with several lines the main thread's.
+        """Returns the iteration whose line is played.
 
-        A `level` chooses a line at random, but it plays the shortest mate that it sees, and defends with the longest.
+        Without a level, the threads vote, unless `found` has several lines; then its best line is played. A `level`
+        chooses at random among the lines of `found`, unless the best one is a mate for either side; then it is played.
         """
         if level is None:
             return found if found.others else vote([found, *others], int(self._worker["tune"]["vote_base"]))

@@ -2,14 +2,14 @@
 
 A level differs from the engine at full strength only in three parameters:
 
-    nodes      the most nodes that it searches a move, after it has searched every move once. It overlooks tactics
-               beyond the horizon. A limit by nodes, not time, makes a level equally strong on every machine.
+    nodes      the node limit of a search, which ends only after every root move has been searched once. With few nodes
+               a level overlooks tactics. A limit by nodes, not time, makes it equally strong on every machine.
     lines      how many of the best root moves it compares (as MultiPV does); this costs depth, too
-    softness   it does not always play the best of these lines: compared with the best, it plays a move that loses
-               `loss` centipawns exp(-loss / softness) times as often, and never if loss > MOST_LOSS * softness
+    softness   how often it plays another of these lines than the best: a line that is `loss` centipawns worse has
+               exp(-loss / softness) times the chance of the best line, or no chance if loss > MOST_LOSS * softness
 
 So a weak level overlooks tactics and misjudges positions, but it saves pieces that it sees attacked and plays out
-mates that it has seen. (This choice is a Boltzmann distribution over scores. Stockfish's `Skill Level` instead adds
+mates that it has seen. (The choice follows a Boltzmann distribution over scores. Stockfish's `Skill Level` instead adds
 random numbers to the scores of its four best moves.)
 
 The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, the output of `secateur tourney

@@ -9,17 +9,17 @@ a capture or a pawn move without losing the win. After such a move the count of 
 win, it suffices to play moves that keep the win in time and bring the next capture or pawn move nearer; no search is
 needed. So the root's moves are ranked, and only the best ones are searched:
 
-    won in time     the nearer the next capture or pawn move, the better: that ends in mate
-    won too late    by the fifty-move rule: the fewer plies the better, because the other side may err
+    won in time     the nearer the next capture or pawn move, the better: such moves lead to mate in the end
+    won too late    the fifty-move rule comes first: the fewer plies the better, because the other side may err
     drawn           all equal: the search chooses
-    lost too late   the rule will save us: the more plies the better
+    lost too late   the fifty-move rule will save us: the more plies the better
     lost            if the rule may still save us, the more plies the better; otherwise all equal: the search chooses
 
-(Ranking of root moves by DTZ and count: Ronald de Man's probing code, as used by Stockfish.) DTZ may be one ply short,
-so a win counts only with a ply to spare.
+(Ranking of root moves by DTZ and count: Ronald de Man's probing code, as used by Stockfish.) The DTZ of a table may be
+a ply too small, so a move counts as won in time only if there is a ply to spare.
 
-A damaged table can keep the decoder busy for ever, so a separate thread probes. The search waits for it only as long as
-its time allows, and at most PROBE_PATIENCE for each probe.
+A damaged table can keep the decoder busy for ever, so a separate thread probes. The search waits for this thread only
+as long as its time allows, and at most PROBE_PATIENCE for each probe.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Ranking:
 
 
 class _Ended(BaseException):
-    """Raised in a prober's thread to abandon its ranking: by that thread before a probe, by another thread during one.
+    """Raised in a prober's thread to end its ranking: before a probe by that thread, during one by another thread.
 
     It is a BaseException, so that no `except Exception` in the decoder catches it.
     """
@@ -140,7 +140,7 @@ class _Prober:
 
 
 class Tables:
-    """Tables for positions with up to `pieces` men; `source` is a `chess.syzygy.Tablebase` or probes like one.
+    """Tables for up to `pieces` men; `source` is a `chess.syzygy.Tablebase` or an object with its probe methods.
 
     `fifty_moves` says whether the fifty-move rule applies. Positions with more than `limit` men are not probed.
     """
@@ -150,7 +150,7 @@ class Tables:
         self.pieces = pieces
         self.limit = limit
         self.fifty_moves = fifty_moves
-        #: A ranking that the search did not wait for.
+        #: The last ranking. It may still run, if the search did not wait for it.
         self._prober: _Prober | None = None
 
     def close(self) -> None:
@@ -161,11 +161,11 @@ class Tables:
     def rank(
         self, board: chess.Board, moves: Sequence[chess.Move], should_stop: Callable[[], bool] = lambda: False
     ) -> Ranking | None:
-        """Returns the ranking of legal `moves` on `board`, whose history counts; takes milliseconds a move.
+        """Returns the ranking of legal `moves` on `board`, whose move stack counts for repetitions.
 
-        Returns None if the tables lack the position, if no thread can be started, or if `should_stop()` is true before
-        this ranking, or an abandoned earlier one, has ended. Raises ValueError with a one-line message if a table
-        cannot be read or a probe takes longer than PROBE_PATIENCE.
+        Returns None if `board` has too many men or castling rights, if a table is missing, if no thread can be started,
+        or if `should_stop()` is true before this ranking or an abandoned earlier one has ended. Raises ValueError with
+        a one-line message if a table cannot be read or a probe takes longer than PROBE_PATIENCE.
         """
         if board.occupied.bit_count() > min(self.limit, self.pieces) or board.clean_castling_rights():
             return None
@@ -198,7 +198,7 @@ class Tables:
         return self._prober.result() if self._prober.wait(should_stop) else None
 
     def _by_distance(self, board: chess.Board, count: int) -> int:
-        """Returns the rank by DTZ of the move just made, before which `count` plies were on the fifty-move clock.
+        """Returns the rank, by DTZ, of the move just made; `count` is the halfmove clock before that move.
 
         Raises KeyError if a table for the position is missing.
         """
@@ -211,14 +211,14 @@ class Tables:
         return _CLASS * (wdl if self.fifty_moves else 2 * ((wdl > 0) - (wdl < 0)))
 
     def _ending(self, board: chess.Board) -> int | None:
-        """Returns the WDL value, for the side that just moved, if the game is over by the rules; None if it goes on."""
+        """Returns the WDL value, for the side that just moved, if the game is over by the rules, else None."""
         if board.is_checkmate():
             return 2
         is_over = board.is_stalemate() or board.is_insufficient_material() or board.is_repetition(3)
         return 0 if is_over or (self.fifty_moves and board.halfmove_clock >= FIFTY_MOVES) else None
 
     def _distance(self, board: chess.Board) -> int:
-        """Returns the DTZ of the move just made: plies, including it, to a zeroing move or mate; negative if lost."""
+        """Returns the DTZ of the move just made, in plies, that move included; negative if it loses, 0 if it draws."""
         ending = self._ending(board)
         if ending is not None:
             return 1 if ending > 0 else 0
@@ -228,7 +228,7 @@ class Tables:
         return int(distance + (distance > 0) - (distance < 0))
 
     def _rank(self, distance: int, count: int) -> int:
-        """Returns the rank of a move by its DTZ and the plies on the fifty-move clock before it; larger is better."""
+        """Returns the rank of a move by its DTZ and by `count`, the halfmove clock before it; larger is better."""
         plies = abs(distance)
         in_time = not self.fifty_moves or plies + count <= _LAST_SAFE
         if distance > 0:
@@ -240,7 +240,7 @@ class Tables:
 
 
 def _score(rank: int) -> int:
-    """Returns the score to show for a move with this `rank`, in centipawns. A higher rank has no lower score."""
+    """Returns the score to show for a move with this `rank`, in centipawns; a higher rank never gets a lower score."""
     sign = (rank > 0) - (rank < 0)
     return sign * (SPOILT if abs(rank) <= _CLASS else TABLE_WIN - 2 * _CLASS + abs(rank))
 
@@ -248,8 +248,8 @@ def _score(rank: int) -> int:
 def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
     """Opens the tables in the folders of `path`; returns them, the number of files, and one line per unusable folder.
 
-    Without any file, the tables are None. Folders are separated by the system's separator (`:`, on Windows `;`) or by
-    `;`. Files are opened when they are needed.
+    If there are no files, the tables are None. Folders are separated by the system's separator (`:`, on Windows `;`) or
+    by `;`. Files are opened when they are needed.
     """
     # Few users have tables, so the import waits until here and startup stays fast.
     import chess.syzygy

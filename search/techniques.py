@@ -99,7 +99,7 @@ TECHNIQUES: Final = (
     Technique("check-bonus", "ordering bonus for safe quiet checks", {"check_bonus": 0}),
     Technique("quiescence-checks", "quiet checks in quiescence", {"quiescence_checks": 0}),
     Technique("delta-pruning", "delta pruning", _plain("delta_margin"), ("delta",)),
-    # The plain search leaves it on, because the reference search uses it, too.
+    # The plain search keeps this pruning, because the reference search uses it, too.
     Technique("exchange-quiescence", "SEE pruning in quiescence", {"quiescence_see_margin": 1_000_000}),
     Technique("evasion-limit", "limit of quiet evasions in quiescence", _plain("quiescence_evasions"), ("evasions",)),
     Technique(

@@ -18,7 +18,7 @@ Every number is aligned, so a reader never sees half of an old number and half o
     stop         the control threads write it, and it is cleared before a search; its worker's kernel reads it at every
                  node. A late read costs a node. A helper misses a stop that comes before its start, but the main thread
                  ends by its own flag, and `gather` stops the helpers again
-    nodes        its worker's kernel writes it; main and reporter read it for `info`. The count is some nodes old
+    nodes        its worker's kernel writes it; main and reporter read it for `info`. The count lags by some nodes
     reports      of the main worker: the reporter sets it, and it is cleared before a search; the main kernel reads it
                  at a window that fails. A late read leaves one such window unreported
     root_depth, root_count, stack[0].tried and tried_count
@@ -53,7 +53,7 @@ class Helper:
     """
 
     def __init__(self, number: int) -> None:
-        """Raises MemoryError if there is no memory for the worker, and RuntimeError if the thread cannot be started."""
+        """Starts the thread. Raises MemoryError if the worker gets no memory, RuntimeError if no thread can start."""
         self.worker = new_worker()
         self._first = FIRST_DEPTHS[number % len(FIRST_DEPTHS)]
         # (tt, root), or None to end the thread. Each task gets one answer.
@@ -63,7 +63,7 @@ class Helper:
         self.thread.start()
 
     def start(self, main: Any, tt: Any, root: Root, node_limit: int) -> None:
-        """Starts a search of `root` with the `main` worker's position and tunables. Call `wait` before the next one."""
+        """Starts a search of `root` with the position and tunables of `main`. Call `wait` before the next search."""
         worker = self.worker
         worker["tune"] = main["tune"]
         worker["reductions"] = main["reductions"]
@@ -116,7 +116,7 @@ class Helpers:
         return len(self._helpers)
 
     def resize(self, count: int) -> None:
-        """Sets the number of helpers, while no helper searches. If `Helper` raises, the existing helpers are kept."""
+        """Sets the number of helpers; none may be searching. If `Helper` raises, the existing helpers are kept."""
         while len(self._helpers) > count:
             self._helpers.pop().close()
         while len(self._helpers) < count:
@@ -125,13 +125,13 @@ class Helpers:
             self._helpers.append(helper)
 
     def set_network(self, network: Any) -> None:
-        """Sets the NETWORK record (or None) of all present and future helpers, while no helper searches."""
+        """Sets the NETWORK record (or None) of all present and future helpers; none may be searching."""
         self._network = network
         for helper in self._helpers:
             set_network(helper.worker, network)
 
     def forget(self) -> None:
-        """Clears what the helpers have learnt, while no helper searches."""
+        """Clears what the helpers have learnt; none may be searching."""
         for helper in self._helpers:
             forget(helper.worker)
 
@@ -151,7 +151,7 @@ class Helpers:
             helper.stop()
 
     def gather(self) -> tuple[list[Iteration], list[Exception], int]:
-        """Stops the busy helpers and waits for them; returns their iterations, exceptions, and total of nodes."""
+        """Stops the busy helpers and waits for them; returns their iterations, exceptions and total node count."""
         for helper in self._busy:
             helper.stop()
         answers = [helper.wait() for helper in self._busy]
@@ -168,9 +168,9 @@ def vote(found: Sequence[Iteration], vote_base: int) -> Iteration:
 
         weight = (score - lowest score of all + vote_base) * depth
 
-    A deeper search counts more, and so does a better score. The larger vote_base is (centipawns), the less a difference
-    in score counts against a majority. Of the iterations with the winning move, the one with the largest weight is
-    returned. (Voting by score and depth: Stockfish, pull request 1721, 2018.)
+    A deeper search counts more, and so does a better score. The larger `vote_base` (centipawns), the less a
+    difference in score counts against a majority. Of the iterations with the winning move, the one with the largest
+    weight is returned. (Voting by score and depth: Stockfish, pull request 1721, 2018.)
     """
     mates = max(found, key=lambda iteration: iteration.score)
     if mates.score >= MATE_BOUND:

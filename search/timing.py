@@ -3,12 +3,12 @@
 Three limits, in milliseconds from the start of the search, apply to a move:
 
     soft    the planned time; no iteration begins after it. `budget_for` plans it from the clock, and
-            `TimeManager` scales it after each iteration by the result
+            `TimeManager` scales it after each iteration by the result of that iteration
     hard    the search stops here if it has a move to play, in the middle of an iteration if necessary
     last    the search stops here even if it has no move to play
 
-The kernels do not read the clock: an alarm thread sets the flag that they read. The numbers that games can tune are in
-`search.tunables`; three that are not tunable are below.
+The kernels do not read the clock: an alarm thread sets the flag that they read. The parameters that games can tune are
+in `search.tunables`; three that are not tunable are below.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from search.limits import Clock, Limits
 #: The score of an iteration is compared with the mean score of this many iterations before it.
 REMEMBERED_SCORES: Final = 3
 
-#: The least hard limit in milliseconds, but at most half of the clock. It is enough for the first iterations. Less
-#: time would leave the move to chance.
+#: On a clock, the hard limit is at least this many milliseconds, or half of the time left if that is less. A
+#: millisecond is enough for the first iterations; less time would leave the move to chance.
 LEAST_HARD: Final = 1.0
 
 #: The most milliseconds that a search without a move to play gets after its hard limit or after `stop`.
@@ -39,8 +39,8 @@ LAST_GRACE: Final = 30.0
 class Budget:
     """The limits of a search in milliseconds from its start, infinite if there is no such limit.
 
-    `soft`: no iteration begins after it. `hard`: the search stops at it if it has a move to play. `last`: the search
-    stops in any case.
+    `soft`: no iteration begins after it. `hard`: the search stops then if it has a move to play. `last`: the search
+    stops then in any case.
     """
 
     soft: float = math.inf
@@ -66,7 +66,7 @@ def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = Non
 
 
 def _last(hard: float, available: float) -> float:
-    """Returns the last limit: `hard` plus LAST_GRACE or half of the time up to `available`, whichever is less.
+    """Returns the last limit: `hard` plus LAST_GRACE, or plus half of `available` - `hard` if that is less.
 
     The first iteration usually takes a fraction of a millisecond. It takes longer on a busy machine, where more time
     helps, or when captures explode, where it does not.
@@ -75,7 +75,7 @@ def _last(hard: float, available: float) -> float:
 
 
 def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: bool) -> Budget:
-    """Returns the budget of a move on a clock. With more time left, no limit is smaller."""
+    """Returns the budget of a move on a clock. More time left never makes a limit smaller."""
     horizon = tune.time_horizon
     moves = min(clock.moves_to_go or horizon, horizon)
 
@@ -100,7 +100,7 @@ def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: b
     most = available * (tune.time_most + (tune.time_most_last - tune.time_most) / moves) / 100
 
     # An iteration costs about twice its predecessor, so one that begins before soft may end long after it. The hard
-    # limit usually lets it end, and stops explosions.
+    # limit usually lets such an iteration end, but stops explosions.
     hard = max(min(plan * tune.time_overrun / 100, most), min(LEAST_HARD, clock.time_left / 2))
     soft = min(plan, most * tune.time_plan_most / 100, hard)
     return Budget(soft, hard, _last(hard, available))
@@ -118,7 +118,7 @@ class TimeManager:
         self._budget = budget
         self._tune = tune
         self._pondering = pondering
-        # The time from which a move time without a clock counts.
+        # The time at which a move time without a clock starts to count.
         self._start = 0.0
         self._best: int | None = None
         self._confirmed = 0
@@ -141,7 +141,7 @@ class TimeManager:
     def _stability(self) -> float:
         """Returns a factor that is small if many iterations confirmed the best move: it will most likely stay best.
 
-        factor = max(time_stable_base - time_stable_step * iterations that confirmed it, time_stable_least) %
+        factor = max(time_stable_base - time_stable_step * number of confirming iterations, time_stable_least) %
         """
         tune = self._tune
         return float(max(tune.time_stable_base - tune.time_stable_step * self._confirmed, tune.time_stable_least)) / 100
@@ -161,7 +161,7 @@ class TimeManager:
     def _effort(self, effort: float) -> float:
         """Returns a factor that is small if the best move took nearly all nodes: the others were refuted quickly.
 
-        factor = time_effort_base % - time_effort_slope % * share of the nodes
+        factor = time_effort_base % - time_effort_slope % * the best move's share of the nodes, 0 to 1
         (Node time management, known from Koivisto and others.)
         """
         return float(self._tune.time_effort_base - self._tune.time_effort_slope * effort) / 100
@@ -176,7 +176,7 @@ class TimeManager:
         return not self._pondering and has_clock and (self._is_settled or elapsed >= self.soft())
 
     def deadline(self) -> float:
-        """Returns the time of the hard limit; infinite while pondering or without such a limit."""
+        """Returns the hard limit in ms since the start of the search; infinite while pondering or without a limit."""
         return math.inf if self._pondering else self._start + self._budget.hard
 
     def grace(self) -> float:
@@ -186,8 +186,8 @@ class TimeManager:
     def ponder_hit(self, elapsed: float) -> None:
         """Starts our clock: the opponent played the expected move `elapsed` milliseconds after the search started.
 
-        Pondering counts as thinking: soft and hard still count from the start. So the engine answers at once after a
-        long ponder, and saves the time for other moves. A move time without a clock starts now.
+        Pondering counts as thinking: soft and hard still count from the start of the search. So the engine answers at
+        once after a long ponder and saves the time for other moves. A move time without a clock counts from now.
         """
         self._pondering = False
         if self._budget.soft == math.inf:

@@ -1,11 +1,11 @@
-"""The numbers of the search that games can tune, each with its default, range and step.
+"""The search parameters that games can tune, each with its default, range and step.
 
 Kernels read tunables from the worker, such as `worker.tune.rfp_margin`, so another value needs no compilation: in a
 tuning build (`secateur --tuning`) each is a UCI option of the same name. An edit of this file, however, makes the
 kernels compile again.
 
-A number is not tunable, and is defined where it is used, if it changes the form of a technique (CHECK_PLIES), guards a
-rule of the game (NEAR_FIFTY_MOVES), is a unit or bound of a table (HISTORY_LIMIT), or has values that games could
+A parameter is not tunable, and is defined where it is used, if it changes the form of a technique (CHECK_PLIES), guards
+a rule of the game (NEAR_FIFTY_MOVES), is a unit or bound of a table (HISTORY_LIMIT), or has values that games could
 hardly tell apart (CHECK_LOSS).
 
 This module imports nothing heavy: in a tuning build the answer to `uci` declares the options before NumPy is loaded.
@@ -22,7 +22,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Tunable:
-    """A number of the search, from `low` to `high`; `step` is a change that is large enough for a tuner to notice."""
+    """A search parameter, from `low` to `high`; `step` is a change that is large enough for a tuner to notice."""
 
     name: str
     default: int
@@ -57,28 +57,28 @@ TUNABLES: Final = (
     Tunable("razor_depth", 4, 0, 8, 1),
     Tunable("razor_base", 200, 50, 500, 20),
     Tunable("razor_slope", 150, 50, 400, 15),
-    # Reverse futility: greatest depth; margin a ply in centipawns.
+    # Reverse futility: greatest depth; margin for each ply of depth, centipawns.
     Tunable("rfp_depth", 8, 4, 12, 1),
     Tunable("rfp_margin", 75, 30, 150, 8),
-    # Null move: least depth; R = base + depth / divisor + (eval - beta) / eval divisor, at most eval max. The search
-    # after it is to depth - R.
+    # Null move: least depth; R = base + depth / divisor + min((eval - beta) / eval divisor, eval max). The null move is
+    # searched to depth - R.
     Tunable("nmp_depth", 3, 1, 5, 1),
     Tunable("nmp_base", 4, 2, 6, 1),
     Tunable("nmp_depth_divisor", 4, 2, 8, 1),
     Tunable("nmp_eval_divisor", 200, 100, 400, 20),
     Tunable("nmp_eval_max", 3, 1, 6, 1),
-    # Null move: least depth at which another search verifies its cutoff; percent of that search's plies without null
-    # moves.
+    # Null move: least depth at which another search verifies a null move cutoff; percent of that search's plies that
+    # have no null moves.
     Tunable("nmp_verify_depth", 14, 8, 20, 1),
     Tunable("nmp_verify_share", 75, 30, 100, 5),
-    # ProbCut: least depth; how far above beta a capture's score must be, centipawns; how many plies shallower the
-    # capture is searched.
+    # ProbCut: least depth; how far above beta a noisy move's score must be, centipawns; how many plies shallower the
+    # move is searched.
     Tunable("probcut_depth", 5, 3, 10, 1),
     Tunable("probcut_margin", 180, 60, 400, 16),
     Tunable("probcut_reduction", 4, 2, 6, 1),
     # Internal iterative reduction: least depth.
     Tunable("iir_depth", 4, 2, 8, 1),
-    # Late move pruning: base + depth * depth quiet moves are tried before the rest are skipped, half if not improving.
+    # Late move pruning: only base + depth * depth quiet moves are tried, half as many if not improving.
     Tunable("lmp_base", 4, 1, 8, 1),
     # Futility of quiets: greatest reduced depth; margin = base + slope * reduced depth, centipawns.
     Tunable("futility_depth", 8, 4, 12, 1),
@@ -96,28 +96,28 @@ TUNABLES: Final = (
     Tunable("lmr_base", 80, 0, 160, 8),
     Tunable("lmr_factor", 45, 25, 70, 3),
     Tunable("lmr_history_divisor", 8000, 3000, 16000, 600),
-    # Further hundredths of a ply: less reduction of captures and promotions, in PV nodes, of killers and of checks;
-    # more if the side to move is not improving and if a cutoff is expected.
+    # Hundredths of a ply by which the reduction is smaller for captures and promotions, in PV nodes, for killers and
+    # for checks; and by which it is larger if the side to move is not improving and if a cutoff is expected.
     Tunable("lmr_noisy", 100, 0, 300, 15),
     Tunable("lmr_pv", 100, 0, 300, 15),
     Tunable("lmr_killer", 100, 0, 300, 15),
     Tunable("lmr_check", 100, 0, 300, 15),
     Tunable("lmr_not_improving", 100, 0, 300, 15),
     Tunable("lmr_cut_node", 100, 0, 300, 15),
-    # More reduction, too, if the TT move is a capture or promotion, and if the count of cutoffs exceeds MANY_CUTOFFS.
+    # The same: larger if the TT move is a capture or promotion, and if the next ply's cutoffs exceed MANY_CUTOFFS.
     Tunable("lmr_tt_noisy", 100, 0, 300, 15),
     Tunable("lmr_cutoffs", 100, 0, 300, 15),
-    # After a reduced search scores above alpha: the full search goes a ply deeper if the score is this far above the
-    # best score, and a ply shallower if it is this close to it, centipawns.
+    # After a reduced search scores above alpha: the full search goes a ply deeper if the score exceeds the best score
+    # by more than the first margin, and a ply shallower if by less than the second, centipawns.
     Tunable("deeper_margin", 60, 10, 150, 8),
     Tunable("shallower_margin", 8, 0, 40, 3),
-    # Singular extension: least depth; how many plies shallower the TT entry may be; margin a ply in hundredths of a
-    # centipawn; further margin of a double extension, centipawns.
+    # Singular extension: least depth; how many plies shallower the TT entry may be; margin for each ply of depth,
+    # in hundredths of a centipawn; further margin of a double extension, centipawns.
     Tunable("singular_depth", 7, 5, 10, 1),
     Tunable("singular_tt_slack", 3, 1, 5, 1),
     Tunable("singular_margin", 200, 50, 400, 20),
     Tunable("double_extension_margin", 20, 0, 60, 4),
-    # Quiescence: how far static evaluation and victim together may be below alpha, centipawns.
+    # Delta pruning: how far below alpha static evaluation plus victim may be before a capture is skipped, centipawns.
     Tunable("delta_margin", 150, 50, 300, 15),
     # Quiescence: the most that a tried move may lose by SEE, centipawns.
     Tunable("quiescence_see_margin", 0, -100, 150, 10),
@@ -212,8 +212,8 @@ def plain() -> dict[str, int]:
     """Returns values by name, beyond their ranges, that make the search plain alpha-beta with quiescence.
 
     It reduces, extends and corrects nothing and takes no score from the TT. It prunes only by mate distance and, in
-    quiescence, by SEE. Its value is the minimax value of the game in `search.theory.chess_game`, which the reference
-    search there also finds.
+    quiescence, by SEE. Its value is the minimax value of the game in `search.theory.chess_game`; the reference search
+    there finds the same value.
     """
     return defaults() | OFF
 
@@ -224,9 +224,9 @@ def namespace(values: Mapping[str, int]) -> SimpleNamespace:
 
 
 def reductions(base: int, factor: int) -> list[list[int]]:
-    """Returns the reductions of late moves in hundredths of a ply: [depth][number of the move], 64 by 64.
+    """Returns the reductions of late moves in hundredths of a ply, by [depth][number of the move], 64 by 64.
 
-    `base` and `factor` are the tunables lmr_base and lmr_factor.
+    Each is base + factor * ln(depth) * ln(number); `base` and `factor` are the tunables lmr_base and lmr_factor.
     """
     logarithms = [math.log(max(number, 1)) for number in range(max(_DEPTHS, _MOVES))]
     return [

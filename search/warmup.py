@@ -63,7 +63,7 @@ def _load_perft() -> None:
     perft_kernel(stack, 1, encode(board, chess.Move.from_uci("e2e4")), 0, MAX_MOVES, np.zeros(1, np.int64))
 
 
-#: The kernels that a game needs, in the order of their use: (name, kernel, a call that loads it).
+#: The kernels that a game needs, in the order of their use: (name, kernel, function that loads the kernel).
 PLAYING: Final[tuple[tuple[str, Any, Callable[[], None]], ...]] = (
     ("board", complete_position, _load_board),
     ("search", search_iteration, _load_search),

@@ -23,13 +23,13 @@ from search.kernels.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND,
 from search.kernels.transposition import entry_bound, entry_depth, entry_eval, entry_move, entry_score, probe, store
 from search.limits import MAX_PLY
 
-#: TT scores are not trusted after this many plies without a capture or pawn move: at 100 the game is a draw.
+#: After this many plies without a capture or pawn move (100 are a draw), no TT score ends a node of the main search.
 NEAR_FIFTY_MOVES = 90
 
 #: The least depth at which late moves are reduced.
 LMR_MIN_DEPTH = 2
 
-#: Late moves are reduced more if the next ply has had more fail highs than this. (The idea is Stockfish's.)
+#: Late moves are reduced more if more fail highs than this were counted at the next ply. (The idea is Stockfish's.)
 MANY_CUTOFFS = 3
 
 # The values of `cut_node`: NumPy scalars, because Numba would compile another version for literal arguments.
@@ -46,11 +46,11 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         alpha < v < beta    t == v      exact
         v >= beta           t >= v      the node failed high
 
-    (Pruning and reductions also depend on the window and may break this.) A node with beta - alpha > 1 is a PV node and
-    leaves its line in `frame.pv[:frame.pv_length]`. PV nodes take no score from the TT, so the line is complete.
-    `cut_node` is 1 if a cutoff is expected. In the formulas `static_eval` is the corrected evaluation, and `eval` is
-    block 6's estimate, which may be the TT's score. A singular search (block 13) searches the same position without its
-    TT move, which is then `frame.excluded`. Mutates `worker` and `tt`.
+    (Pruning and reductions depend on the window, too, so they may break these relations.) A node with beta - alpha > 1
+    is a PV node. It stores its best line in `frame.pv[:frame.pv_length]` and never returns a TT score, which would cut
+    this line short. `cut_node` is 1 if a cutoff is expected, else 0. In the formulas `static_eval` is the corrected
+    evaluation, and `eval` is the estimate of block 6, which may be the TT's score. A singular search (block 13)
+    searches the same position without its TT move, which is then `frame.excluded`. Mutates `worker` and `tt`.
     """
     frame = worker.stack[ply]
     position = frame.position
@@ -86,16 +86,17 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             return trace.ended(worker, trace.DRAW_BY_RULE, np.int64(DRAW))
         # 4. Mate distance pruning: no line from here is better than mating next move, or worse than being mated now.
         #      when     not at the root
-        #      formula  alpha >= ply - MATE, beta <= MATE - ply - 1
+        #      formula  alpha = max(alpha, ply - MATE), beta = min(beta, MATE - ply - 1); a cutoff if alpha >= beta
         #      worth    not measured: it saves nodes without changing the value of the root
         alpha = max(alpha, ply - MATE)
         beta = min(beta, MATE - ply - 1)
         if alpha >= beta:
             return trace.ended(worker, trace.MATE_DISTANCE, alpha)
 
-    # 5. Transposition table: an earlier search of this position may already decide this window.
-    #      when     not a PV node or a singular search, tt_depth >= depth, the bound fits the window, and fewer than
-    #               NEAR_FIFTY_MOVES plies without a capture or pawn move, because entries do not store that count
+    # 5. Transposition table: an earlier search of this position may already prove that this node fails high or low.
+    #      when     not a PV node, not a singular search, tt_depth >= depth, tt_score is a lower bound >= beta or an
+    #               upper bound <= alpha, tt_cutoffs is not 0, and there have been fewer than NEAR_FIFTY_MOVES plies
+    #               without a capture or pawn move, because TT entries do not contain the number of these plies
     #      formula  tt_score; tt_move and the evaluation are used in any case
     #      worth    not measured
     tt_move = np.int64(NO_MOVE)  # it may be illegal here; the picker checks
@@ -121,12 +122,12 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             return trace.ended(worker, trace.TT_CUTOFF, tt_score)
         node.prefetch_move(worker, tt, ply, tt_move)
 
-    # 6. Static evaluation: corrected by earlier errors, and scaled towards 0 as the fifty-move rule approaches. The
-    #    TT's score comes from a search, so it is the better estimate if its bound allows it.
+    # 6. Static evaluation: corrected by earlier errors, and scaled towards 0 as a draw by the fifty-move rule nears.
+    #    The TT's score comes from a search, so it is the better estimate if its bound allows it.
     #      when     not in check; the TT's score is not used in a singular search
     #      formula  static_eval = raw_eval * (200 - halfmoves) / 200 + corrections
-    #               eval = tt_score if it is above static_eval and not an upper bound, or below and not a lower bound;
-    #               otherwise static_eval
+    #               eval = tt_score if that is greater than static_eval and not an upper bound, or less than
+    #               static_eval and not a lower bound; otherwise eval = static_eval
     #      worth    of the corrections: see `search.kernels.correction`
     eval = np.int64(NO_SCORE)
     frame.static_eval = eval
@@ -146,21 +147,22 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
     # 7. Improving: if the side to move stands better than at its last turn, a fail high is more likely (block 9).
     #    Otherwise late moves are less likely to help (blocks 15 and 16).
-    #      when     not in check, and the tunable is not 0; otherwise 0
-    #      formula  static_eval > that of two plies ago, or of four if in check then; 1 if neither exists
+    #      when     not in check, and the tunable `improving` is not 0; otherwise improving = 0
+    #      formula  improving = 1 if static_eval exceeds that of two plies ago (if the side to move was in check then,
+    #               that of four plies ago) or if neither of these exists; otherwise improving = 0
     #      worth    not measured
     improving = node.is_improving(worker, ply)
     trace.evaluated(worker, ply, eval, improving)
-    # Only siblings share killers. The cutoffs two plies below are counted from 0 again.
+    # Only siblings share killers, so the next ply starts without any. Cutoffs two plies below are counted from 0.
     worker.stack[ply + 1].killers[0] = NO_MOVE
     worker.stack[ply + 1].killers[1] = NO_MOVE
     worker.stack[ply + 2].cutoffs = 0
 
-    # Blocks 8 to 11 predict the result from the evaluation. They do not apply at the root, in PV nodes, in check, in a
+    # Blocks 8 to 11 predict the value from the evaluation. They do not apply at the root, in PV nodes, in check, in a
     # singular search, if beta is a mate against us, or if eval is a mate for us.
     may_prune_node = ply > 0 and not is_pv and not in_check and excluded == NO_MOVE
     if may_prune_node and beta > -MATE_BOUND and eval < MATE_BOUND:
-        # 8. Razoring: this far below alpha, only captures can help.
+        # 8. Razoring: if eval is this far below alpha, only captures can raise the score to alpha.
         #      when     depth <= razor_depth, alpha is not a mate
         #      formula  eval + razor_base + razor_slope * depth * depth <= alpha, and quiescence fails low
         #      worth    -5.6 +- 25.0  [ledger: razoring]
@@ -176,14 +178,14 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             if score <= alpha:
                 return trace.ended(worker, trace.RAZORING, score)
 
-        # 9. Reverse futility: this far above beta, the opponent will not catch up in the remaining plies.
+        # 9. Reverse futility: if eval is this far above beta, the opponent will not catch up in the remaining plies.
         #      when     depth <= rfp_depth
         #      formula  eval - rfp_margin * (depth - improving) >= beta; returns the mean of eval and beta
         #      worth    +43.7 +- 35.5  [ledger: reverse-futility]
         if depth <= tune.rfp_depth and eval - tune.rfp_margin * (depth - improving) >= beta:
             return trace.ended(worker, trace.REVERSE_FUTILITY, (eval + beta) // 2)
 
-        # 10. Null move pruning: if even passing fails high, a real move almost surely will.
+        # 10. Null move pruning: if even passing fails high in a search to depth - R, a real move almost surely would.
         #      when     depth >= nmp_depth, eval >= beta, the last move was not a null move, ply >= nmp_min_ply, and the
         #               side to move has a piece other than pawns: zugzwang is common in pawn endings
         #      formula  R = nmp_base + depth / nmp_depth_divisor + min((eval - beta) / nmp_eval_divisor, nmp_eval_max)
@@ -224,10 +226,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         # 11. ProbCut: a noisy move that fails high far above beta in a shallower search most likely fails high in the
         #     full search. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA
         #     Journal 18, 1995.)
-        #      when     depth >= probcut_depth, beta is not a mate, no TT score deeper than depth - probcut_reduction
-        #               is below probcut_beta; noisy moves with SEE >= probcut_beta - static_eval
+        #      when     depth >= probcut_depth, beta is not a mate, and no TT score from a search deeper than depth -
+        #               probcut_reduction is below probcut_beta; noisy moves with SEE >= probcut_beta - static_eval
         #      formula  probcut_beta = beta + probcut_margin; quiescence and then a search to depth - probcut_reduction
-        #               fail high; returns the score - probcut_margin, or an unchanged mate score
+        #               must score at least probcut_beta; returns score - probcut_margin, or a mate score as it is
         #      worth    +13.9 +- 38.3  [ledger: probcut]
         probcut_beta = beta + tune.probcut_margin
         probe_depth = max(depth - tune.probcut_reduction, 0)
@@ -272,12 +274,13 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
     # 13. Singular extension: if all other moves fail low against the TT's score minus a margin, the TT move is the only
     #     good one and is searched deeper. If another move fails high even against beta, there are two refutations.
-    #      when     depth >= singular_depth; a TT move whose score is a lower bound or exact, not a mate, and from a
-    #               search at most singular_tt_slack plies shallower; not at the root, not in a singular search;
+    #      when     depth >= singular_depth; a TT move; tt_score is a lower bound or exact and not a mate; tt_depth >=
+    #               depth - singular_tt_slack; not at the root, not in a singular search;
     #               ply < MAX_PLY / 2 and ply < 2 * root_depth
-    #      formula  singular_beta = tt_score - singular_margin / 100 * depth; score: of other moves to (depth - 1) / 2
+    #      formula  singular_beta = tt_score - singular_margin / 100 * depth
+    #               score = the value of a search of the other moves to depth (depth - 1) / 2
     #               if score < singular_beta: +1 ply; +2 if by more than double_extension_margin, except in PV nodes
-    #               else if singular_beta >= beta: returns it (multi-cut); else if tt_score >= beta: -1 ply
+    #               else if singular_beta >= beta: returns singular_beta (multi-cut); else if tt_score >= beta: -1 ply
     #      worth    +31.4 +- 40.0  [ledger: singular-extension]
     extension = np.int64(0)
     if (
@@ -338,8 +341,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         reduction = worker.reductions[min(depth, 63), min(move_count + 1, 63)]
 
         # 15. Pruning of late moves: moves that the ordering puts last are seldom best.
-        #      when     not at the root, a searched move avoids mate, and the side to move has a piece other than pawns:
-        #               quiet moves win pawn endings
+        #      when     not at the root, a searched move avoids mate, and the side to move has a piece other than pawns,
+        #               because quiet moves win pawn endings
         if ply > 0 and best_score > -MATE_BOUND and has_non_pawn_material(position, position.turn):
             # The depth minus the tabulated reduction, without the other terms of block 16.
             lmr_depth = max(depth - reduction // 100, 0)
@@ -359,7 +362,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     frame.skip_quiets = 1
                     trace.skipped(worker, ply, move, trace.LATE_MOVE)
                     continue
-                # Futility: a quiet move will not raise an evaluation so far below alpha in the remaining plies.
+                # Futility: if the evaluation is this far below alpha, a quiet move will not raise it enough.
                 #   when     not in check, lmr_depth <= futility_depth, alpha is not a mate
                 #   formula  static_eval + futility_base + futility_slope * lmr_depth <= alpha
                 #   worth    +22.6 +- 44.5  [ledger: futility]
@@ -388,7 +391,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     continue
 
         # 16. Late move reduction, in hundredths of a ply: moves far down the list are seldom best.
-        #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes); at least one ply remains
+        #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes); at least one ply is left
         #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move among those searched), plus the terms
         #               below, one per line (lmr_check after the move is made)
         #      worth    of lmr_tt_noisy  +10.1 +- 9.9  [ledger: idea-table-noisy]
@@ -470,10 +473,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         return trace.ended(worker, reason, np.int64(ply - MATE) if in_check else np.int64(DRAW))
 
     # 18. Store the result, and its difference from static_eval in the correction history.
-    #      when     not in a singular search, not at a root with only some of its moves; the difference only if not in
-    #               check, best_move is not noisy (a fail low has none), and best_score is not a mate or a bound that
-    #               static_eval satisfies
-    #      formula  LOWER, EXACT or UPPER by the window; error = best_score - static_eval
+    #      when     not in a singular search, not at a root whose moves are not all searched; the difference only if
+    #               not in check, best_move is quiet or missing (after a fail low), and best_score is neither a mate
+    #               nor a bound that static_eval satisfies
+    #      formula  LOWER if best_score >= beta, UPPER if <= alpha, else EXACT; error = best_score - static_eval
     if excluded == NO_MOVE and (ply > 0 or worker.root_is_partial == 0):
         if best_score >= beta:
             bound = LOWER
@@ -495,11 +498,11 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
 @subkernel
 def search_window(worker, tt, depth, alpha, beta):
-    """Searches the root position to `depth` plies with a window; returns its value, int64. Mutates `worker` and `tt`.
+    """Searches the root to `depth` plies between `alpha` and `beta`; returns its value, int64 (see `alpha_beta`).
 
-    `worker` is a WORKER record whose root fields are set, `tt` ENTRY[n]. Afterwards `stack[0].pv` contains the PV, even
-    if the search was aborted after a move had raised alpha. `stack[0].tried[:tried_count]` contains the searched moves,
-    and `root_nodes` the nodes of each.
+    Mutates `worker`, a WORKER record whose root fields are set, and `tt`, ENTRY[n]. Afterwards `stack[0].pv` contains
+    the PV, even if the search was aborted after a move had raised alpha. `stack[0].tried[:tried_count]` contains the
+    searched moves, and `root_nodes` the nodes of each.
     """
     worker.nmp_min_ply = 0
     worker.root_depth = depth

@@ -22,7 +22,7 @@ from search.kernels.score import INFINITE, LOWER, MATE_BOUND, NO_SCORE, UPPER
 
 @inlined
 def _move_up(worker, index, place):
-    """Moves the root move at `index`, with its nodes, up to the earlier `place`. Mutates `worker`."""
+    """Moves the root move at `index`, with its node count, up to the earlier index `place`. Mutates `worker`."""
     move, nodes = worker.root_moves[index], worker.root_nodes[index]
     while index > place:
         worker.root_moves[index] = worker.root_moves[index - 1]
@@ -34,9 +34,9 @@ def _move_up(worker, index, place):
 
 @inlined
 def _order_root_moves(worker):
-    """Puts the best move first and sorts the others by their nodes, so that moves that were hard to refute come early.
+    """Puts the best root move first and sorts the others by node count, largest first. Mutates `worker`.
 
-    Moves that a fail high left unsearched have no nodes; they keep their order at the end. Mutates `worker`.
+    So moves that were hard to refute come early. Moves not searched because of a fail high stay last, in their order.
     """
     best = worker.stack[0].pv[0]
     for index in range(worker.root_count):
@@ -65,9 +65,9 @@ def _first_window(worker, depth, last):
 
 @inlined
 def _widen(worker, score):
-    """Widens the window after a search whose `score` lies outside; returns which bound the score is: LOWER or UPPER.
+    """Widens the window after a search whose `score` lies outside it. Mutates `worker`.
 
-    Mutates `worker`.
+    Returns UPPER if the search failed low, so that `score` is an upper bound, or LOWER if it failed high, as int64.
     """
     worker.width = worker.width * worker.tune.aspiration_growth // 100
     if score <= worker.alpha:
@@ -92,8 +92,8 @@ def search_iteration(worker, tt, depth, last):
     `worker.failed` is LOWER or UPPER (else 0). The next call with the same arguments continues with a wider window.
 
     Afterwards `stack[0].pv` contains the PV, and `root_moves` with their `root_nodes` are in the order for the next
-    iteration, the best move first. If the search was aborted, its value is meaningless, and the PV is empty unless a
-    move scored above alpha.
+    iteration, the best move first. If the search was aborted, the returned value is meaningless, and the PV is empty
+    unless a move scored above alpha.
     """
     frame = worker.stack[0]
     worker.aborted = 0

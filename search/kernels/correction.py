@@ -1,15 +1,16 @@
 """Correction history: the recent error of the static evaluation in similar positions.
 
-If a search tells more about a position than its evaluation, the difference is stored under a few features of the
+If a search shows that the static evaluation of a position is wrong, the error is stored under a few features of the
 position: its pawns, each side's pieces, and the last two moves. Later evaluations of positions that share a feature are
-corrected by it. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski; the other keys come
-from Stockfish.)
+corrected by the stored errors. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski; the
+other features come from Stockfish.)
 
   when     updated at the end of a node of the main search (block 18 of `search.kernels.alphabeta`); read whenever a
            position is evaluated, also in quiescence
-  formula  sum of correction_pawns, correction_pieces and correction_moves times their entries. An entry, in
-           sixteenths of a centipawn, changes by correction_rate / 1000 * depth * error in centipawns, by at most
-           _MAX_BONUS, and by less the closer it is to CORRECTION_LIMIT
+  formula  correction = the sum of the features' entries, weighted by correction_pawns, correction_pieces and
+           correction_moves. After a search, error = its value - the static evaluation, in centipawns. `gravity` adds
+           correction_rate / 1000 * depth * error, clamped to +-_MAX_BONUS, to each of the entries, which are in
+           sixteenths of a centipawn and within +-CORRECTION_LIMIT
   worth    +45.4 +- 36.0  [ledger: correction-history]
 """
 
@@ -29,11 +30,11 @@ _MASK = np.uint64(CORRECTION_SIZE - 1)
 #: Entries are in sixteenths of a centipawn and weights in hundredths, so the weighted sum / _SCALE is in centipawns.
 _SCALE = 16 * 100
 
-#: The most by which one search changes an entry.
+#: One search changes an entry by at most this much, in sixteenths of a centipawn.
 _MAX_BONUS = CORRECTION_LIMIT // 4
 
-#: Each ply without a capture or pawn move takes 1 / _FIFTY_MOVE_SCALE of the evaluation, because an advantage without
-#: progress is worth less. Half of it is left when the fifty-move rule ends the game.
+#: Each ply without a capture or pawn move takes away 1 / _FIFTY_MOVE_SCALE of the evaluation, because an advantage
+#: without progress is worth less. Half of the evaluation is left when the fifty-move rule ends the game.
 _FIFTY_MOVE_SCALE = 200
 
 
@@ -57,9 +58,9 @@ def prefetch_corrections(worker, ply):
 
 @inlined
 def corrected_eval(worker, ply, raw_eval):
-    """Returns the raw evaluation at `ply` plus its corrections, as int64 centipawns, never a mate score.
+    """Returns the evaluation `raw_eval` of the position at `ply` plus the corrections, as int64 centipawns.
 
-    As the fifty-move rule nears, the raw evaluation shrinks: it loses halfmoves / _FIFTY_MOVE_SCALE of its value.
+    `raw_eval` first loses halfmoves / _FIFTY_MOVE_SCALE of its value. The sum is clamped, so it is never a mate score.
     """
     position = worker.stack[ply].position
     us = position.turn
@@ -77,9 +78,9 @@ def corrected_eval(worker, ply, raw_eval):
 
 @inlined
 def update_correction_history(worker, ply, depth, error):
-    """Records that the search to `depth` plies found a value `error` centipawns above `static_eval` at `ply`.
+    """Records the `error` that a search to `depth` plies found in the static evaluation at `ply`. Mutates `worker`.
 
-    Mutates `worker`.
+    `error` is the value that the search found minus the static evaluation, in centipawns.
     """
     position = worker.stack[ply].position
     us = position.turn

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.compiler.jit import AHEAD_OF_TIME, machine_op
 
-#: How many numbers are compared at a time. The code also reads this many after the range; they must be LOWEST.
+#: How many numbers are compared at a time. The LANES numbers after the range may also be read; they must be LOWEST.
 LANES: Final = 8
 LOWEST: Final = np.iinfo(np.int64).min
 
@@ -27,7 +27,7 @@ def _higher(builder: Any, first: Any, second: Any) -> Any:
 
 
 def _half(builder: Any, vector: Any, begin: int) -> Any:
-    """Generates the half of a vector's lanes that starts at `begin`."""
+    """Generates code for the half of a vector that starts at lane `begin`; returns that half as an IR value."""
     count = vector.type.count // 2
     mask = ir.Constant(ir.VectorType(_I32, count), list(range(begin, begin + count)))
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)

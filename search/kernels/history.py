@@ -31,13 +31,13 @@ def history_bonus(worker, depth):
 
 @inlined
 def gravity(value, bonus, limit):
-    """Returns `value` plus `bonus`, minus a share of `value` that keeps the sum within +-`limit`, as int64."""
+    """Returns value + bonus - value * |bonus| / limit, as int64, within +-`limit` if `value` and `bonus` are."""
     return value + bonus - value * abs(bonus) // limit
 
 
 @inlined
 def continuation_of(position, move):
-    """Returns the colour, piece and target of a move as one number, int64 0 to 767."""
+    """Returns the colour, piece type and target square of a move as one number, int64 0 to 767."""
     piece = piece_at(position, move_origin(move))
     return position.turn * 384 + (piece - 1) * 64 + move_target(move)
 
@@ -66,7 +66,7 @@ def quiet_history(worker, ply, move):
 
 @inlined
 def _update_continuation(worker, ply, back, number, bonus):
-    """Adds `bonus` to the history of the move with index `number` after the move `back` plies ago. Mutates `worker`."""
+    """Adds `bonus` to the history of a move (index `number`) after the move `back` plies earlier. Mutates `worker`."""
     earlier = earlier_continuation(worker, ply, back)
     if earlier != NO_CONTINUATION:
         value = np.int64(worker.continuation_history[earlier, number])
@@ -75,7 +75,7 @@ def _update_continuation(worker, ply, back, number, bonus):
 
 @inlined
 def update_quiet_history(worker, ply, move, bonus):
-    """Adds `bonus`, scaled by the history's tunable percentage, to each history of a quiet move. Mutates `worker`."""
+    """Updates each history of a quiet move by its tunable percentage of `bonus` (see `gravity`). Mutates `worker`."""
     position = worker.stack[ply].position
     color, origin, target = position.turn, move_origin(move), move_target(move)
     value = np.int64(worker.butterfly_history[color, origin, target])
@@ -90,7 +90,7 @@ def update_quiet_history(worker, ply, move, bonus):
 
 @inlined
 def counter_move(worker, ply):
-    """Returns the quiet move that last refuted the move that led to `ply`, as int64; NO_MOVE if there is none."""
+    """Returns the quiet move that last refuted the move that led to `ply`, or NO_MOVE if there is none, as int64."""
     if ply == 0 or worker.tune.counter_moves == 0:
         return np.int64(NO_MOVE)
     return np.int64(worker.counter_moves[earlier_continuation(worker, ply, 1)])
@@ -112,7 +112,7 @@ def capture_history(worker, position, move):
 
 @inlined
 def update_capture_history(worker, position, move, bonus):
-    """Adds `capture_share` percent of `bonus` to the history of a capture. Mutates `worker`."""
+    """Updates the history of a capture by `capture_share` percent of `bonus` (see `gravity`). Mutates `worker`."""
     piece, captured = piece_at(position, move_origin(move)), captured_piece(position, move)
     value = np.int64(worker.capture_history[position.turn, piece, move_target(move), captured])
     share = worker.tune.capture_share * bonus // 100
@@ -124,7 +124,7 @@ def update_histories(worker, ply, depth, best):
     """Updates the histories after a cutoff at `ply` by `best`, the last move tried. Mutates `worker`.
 
     A quiet `best` becomes the first killer and the counter move. `best` gains `history_bonus`, unless it is a promotion
-    without capture, which has no history. Captures tried before it lose as much; so do quiet moves if `best` is quiet.
+    without capture, which has no history. Captures tried earlier lose as much; so do quiet moves if `best` is quiet.
     """
     frame = worker.stack[ply]
     position = frame.position

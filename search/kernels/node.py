@@ -32,7 +32,7 @@ def must_stop(worker):
 
 @inlined
 def is_draw(worker, ply):
-    """Returns whether the rules end the game at the position of `ply`, which is not the root."""
+    """Returns whether the position at `ply`, not the root, is a draw by repetition, fifty moves or lack of material."""
     position = worker.stack[ply].position
     return (
         is_repetition(worker.keys, worker.root_index + ply, position.halfmoves, ply)
@@ -59,7 +59,7 @@ def _enter(worker, ply, move, continuation):
 
 @inlined
 def prefetch_move(worker, tt, ply, move):
-    """Prefetches the TT bucket of the position after a move from the frame at `ply`.
+    """Prefetches the TT bucket of the position after `move` is made at `ply`.
 
     A load from memory takes about as long as an evaluation, so call this as soon as the move is known. Any int64 is
     safe: an impossible move only loads another bucket.
@@ -69,7 +69,7 @@ def prefetch_move(worker, tt, ply, move):
 
 @inlined
 def play(worker, ply, move):
-    """Makes a move from the frame at `ply` into the next frame and counts the node. Mutates `worker`.
+    """Makes `move` at `ply`, stores the new position in the next frame and counts the node. Mutates `worker`.
 
     Call `prefetch_move` well before this.
     """
@@ -80,7 +80,7 @@ def play(worker, ply, move):
 
 @inlined
 def prefetch_null_move(worker, tt, ply):
-    """Prefetches the TT bucket of the position after a null move from the frame at `ply`."""
+    """Prefetches the TT bucket of the position after a null move at `ply`."""
     prefetch_bucket(tt, key_after_null_move(worker.stack[ply].position))
 
 
@@ -96,7 +96,7 @@ def evaluate(worker, ply):
     """Returns the static evaluation at `ply` without corrections, as int64 centipawns for the side to move.
 
     The network evaluates if there is one, with two exceptions: positions with a bare king get the classical evaluation,
-    and a lead that cannot be won is worth 0 (see `eval.kernels.endings`). Mutates `worker`.
+    and the value is 0 if the side ahead cannot win (see `eval.kernels.endings`). Mutates `worker`.
     """
     position = worker.stack[ply].position
     if worker.network.hidden != 0:
@@ -111,7 +111,7 @@ def evaluate(worker, ply):
 
 @subkernel
 def _evaluate_custom(worker, ply):
-    """Returns the custom evaluation of the position at `ply`; it also replaces the network."""
+    """Returns the custom evaluation at `ply`, as int64 centipawns; it replaces both `evaluate` and the network."""
     return custom_evaluation(worker.stack[ply].position)
 
 
@@ -122,10 +122,10 @@ if CUSTOM is not None:
 
 @inlined
 def is_improving(worker, ply):
-    """Returns 1 if the side to move stands better than at its last turn out of check, else 0, as int64.
+    """Returns 1 if the static evaluation for the side to move has risen, else 0, as int64.
 
-    Compares the evaluation with that of two plies ago, or of four if the side was in check then. Returns 1 if neither
-    exists. Returns 0 in check, and always if the tunable `improving` is 0.
+    Compares the evaluation with that of two plies ago or, if the side was in check then, with that of four plies ago.
+    Returns 1 if neither of these exists. Returns 0 in check, and always if the tunable `improving` is 0.
     """
     static_eval = worker.stack[ply].static_eval
     if static_eval == NO_SCORE or worker.tune.improving == 0:
@@ -139,7 +139,7 @@ def is_improving(worker, ply):
 
 @inlined
 def is_tt_cutoff(bound, score, alpha, beta):
-    """Returns whether a TT score is by its `bound` a lower bound >= beta or an upper bound <= alpha, as bool."""
+    """Returns whether a TT `score` with this `bound` is a lower bound >= beta or an upper bound <= alpha, as bool."""
     if score >= beta:
         return bound & LOWER != 0
     return score <= alpha and bound & UPPER != 0

@@ -4,7 +4,7 @@ Most nodes end after a move or two, so each stage begins only when the previous 
 before any move is generated. Captures and promotions are tried before quiet moves are generated, scored and sorted.
 
     stage       moves
-    ROOT        the root's moves in the order of the last iteration, instead of everything below
+    ROOT        the root's moves in the order of the last iteration; the root has only this stage
     TT_MOVE     the move of the transposition table
     NOISY       captures and promotions by MVV-LVA and capture history; those with a negative SEE, and
                 underpromotions, are deferred
@@ -57,8 +57,8 @@ assert COUNTER == FIRST_KILLER + 2
 #: Which quiet moves a node tries: none, only checks, all.
 NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
 
-#: The weight of one step of `mvv_lva`. Victims are eight steps apart, so a capture history at its limit, 16 steps,
-#: weighs as much as a victim two piece types higher.
+#: The weight of one step of `mvv_lva`. Victims are eight steps apart. A capture history at its limit equals 16 steps,
+#: so it weighs as much as a victim two piece types higher.
 MVV_LVA_SCALE: Final = HISTORY_LIMIT // 16
 
 #: A check counts as safe if it loses at most this much by SEE, in centipawns.
@@ -74,7 +74,7 @@ assert MAX_MOVES <= PLACE_MASK + 1
 
 @inlined
 def mvv_lva(position, move):
-    """Returns the MVV-LVA rank of a noisy move, as int64: victim first, then attacker; promotions add to the victim."""
+    """Returns the MVV-LVA rank of a noisy move, 8 * victim - attacker, as int64. Promotions add to the victim."""
     victim = captured_piece(position, move)
     if is_promotion(move):
         victim += promotion_piece(move) - PAWN
@@ -97,7 +97,7 @@ def start(worker, ply, tt_move, quiets):
 
 @inlined
 def start_root(worker):
-    """Prepares the picker for the moves of `root_moves`, in that order, and clears their nodes. Mutates `worker`."""
+    """Prepares the picker for `root_moves`, in that order, and sets their node counts to 0. Mutates `worker`."""
     frame = worker.stack[0]
     for index in range(worker.root_count):
         frame.order[index] = worker.root_moves[index]
@@ -120,7 +120,7 @@ def usable_tt_move(position, move, quiets):
 
 @inlined
 def _end_order(frame):
-    """Sets the LANES entries after the moves, which `highest` also reads, to LOWEST. Mutates `frame`."""
+    """Sets the LANES entries after the last move to LOWEST, because `highest` may read them. Mutates `frame`."""
     for index in range(frame.end, frame.end + LANES):
         frame.order[index] = LOWEST
 
@@ -129,8 +129,8 @@ def _end_order(frame):
 def _find_best(worker, tt, ply):
     """Moves the best remaining move, if any, to the cursor and prefetches its TT bucket. Mutates `worker`.
 
-    This is one step of a selection sort, so a cutoff saves sorting the rest. It runs one move ahead, so the TT bucket
-    loads while another move is searched.
+    This is one step of a selection sort, so a cutoff saves sorting the rest. The step for a move runs when the previous
+    move is taken, so the TT bucket loads while that move is searched.
     """
     frame = worker.stack[ply]
     cursor = frame.cursor
@@ -144,7 +144,7 @@ def _find_best(worker, tt, ply):
 
 @subkernel
 def _add_noisy(worker, tt, ply):
-    """Generates and scores captures and promotions. Mutates `worker`."""
+    """Generates captures and promotions, and stores them with their values in `order`. Mutates `worker`."""
     frame = worker.stack[ply]
     position = frame.position
     end = generate_noisy(position, frame.moves, 0)
@@ -163,7 +163,7 @@ def _add_noisy(worker, tt, ply):
 
 @inlined
 def _check_squares(position):
-    """Returns seven bitboards, by piece type: the squares from which such a piece would attack the other king."""
+    """Returns seven bitboards by piece type: the squares from which that piece would attack the enemy king."""
     king = king_square(position, position.turn ^ 1)
     diagonal = bishop_attacks(king, position.pieces[OCCUPIED])
     straight = rook_attacks(king, position.pieces[OCCUPIED])
@@ -174,8 +174,8 @@ def _check_squares(position):
 def _add_quiets(worker, tt, ply):
     """Generates and scores quiet moves, and stores them after the bad noisy moves. Mutates `worker`.
 
-    Safe checks by the moving piece itself get `check_bonus`: they leave few replies, and their histories come mostly
-    from positions where the move gave no check. (Stockfish does the same.)
+    Safe checks by the moving piece itself get `check_bonus`, because they leave few replies, and their histories come
+    mostly from positions where the move gave no check. (Stockfish does the same.)
 
     worth  +16.8 +- 10.0  [ledger: idea-check-bonus]
     """
@@ -202,7 +202,7 @@ def _add_quiets(worker, tt, ply):
 
 @inlined
 def _take_best(worker, tt, ply):
-    """Returns the best remaining move, as int64, and advances; a move must remain. Mutates `worker`."""
+    """Returns the best remaining move, as int64, and advances the cursor; a move must remain. Mutates `worker`."""
     frame = worker.stack[ply]
     best = frame.order[frame.cursor]
     frame.cursor += 1

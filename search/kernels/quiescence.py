@@ -24,7 +24,7 @@ from search.kernels.transposition import (
 )
 from search.limits import MAX_PLY
 
-#: The number of plies, from the first of quiescence on, that also try quiet checks.
+#: The number of plies, from the first ply of quiescence on, in which quiet checks are tried, too.
 #: worth  +5.2 +- 38.5  [ledger: quiescence-checks]
 CHECK_PLIES = 1
 
@@ -46,7 +46,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
 
     # 1. The rules of the game, and the end of the stack.
     #      when     repetition, fifty moves, insufficient material; ply >= MAX_PLY
-    #      formula  DRAW; at MAX_PLY the static evaluation, or DRAW in check, which has none
+    #      formula  DRAW; at MAX_PLY the static evaluation, or DRAW in check, because then there is no evaluation
     if is_draw(worker, ply):
         return trace.ended(worker, trace.DRAW_BY_RULE, np.int64(DRAW))
     in_check = position.checkers != U0
@@ -54,11 +54,11 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
         return trace.ended(worker, trace.HORIZON, np.int64(DRAW) if in_check else evaluate(worker, ply))
 
     # 2. Transposition table: a stored search of this position is nominally at least as deep as this one.
-    #      when     not a PV node, and the bound fits the window
+    #      when     not a PV node, the score is a lower bound >= beta or an upper bound <= alpha, tt_cutoffs is not 0
     #      formula  the stored score; tt_move and the evaluation are used in any case
     #    Unlike `alpha_beta`, quiescence takes the score even near the fifty-move rule, and even if the stored search
-    #    tried fewer quiet checks. It may miss a draw by the rule or a quiet check beyond the horizon; the main search
-    #    sees both once it is that deep.
+    #    tried fewer quiet checks. So quiescence may miss a draw by the rule or a quiet check beyond the horizon. The
+    #    main search sees both once it is that deep.
     is_pv = beta - alpha > 1
     tt_move = np.int64(NO_MOVE)
     raw_eval = np.int64(NO_SCORE)
@@ -74,7 +74,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
     # 3. Stand pat: the side to move need not capture, and some quiet move nearly always keeps the evaluation. So
     #    static_eval is a lower bound of the value.
     #      when     not in check (in check the next move may be forced)
-    #      formula  static_eval: a cutoff if >= beta; otherwise alpha is raised to it
+    #      formula  best_score = static_eval; a cutoff if it is >= beta; otherwise alpha = max(alpha, best_score)
     best_score = np.int64(-INFINITE)
     static_eval = np.int64(NO_SCORE)
     quiets = np.int64(ALL_QUIETS)
@@ -153,7 +153,8 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
         return trace.ended(worker, trace.CHECKMATE, np.int64(ply - MATE))
 
     # 9. Store the result. Moves were left out, so a value within the window is stored as UPPER, as in Stockfish.
-    #      when     all moves were searched or skipped, or one caused a cutoff; a stand pat keeps an earlier entry
+    #      when     all moves were searched or skipped, or one caused a cutoff; after a stand-pat cutoff (block 3) only
+    #               if the TT has no entry for the position
     #      formula  LOWER if best_score >= beta, otherwise UPPER, with QUIESCENCE_DEPTH
     bound = LOWER if best_score >= beta else UPPER
     store(tt, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best_score, bound, raw_eval, best_move)

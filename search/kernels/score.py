@@ -2,11 +2,11 @@
 
 Scores are int64 centipawns from the side to move's view.
 
-    MATE - n          the side to move mates in n plies           MATE_BOUND and up
+    MATE - n          the side to move mates, n plies from the root           MATE_BOUND and up
     0                 a draw
-    -(MATE - n)       the side to move is mated in n plies
+    -(MATE - n)       the side to move is mated, n plies from the root        -MATE_BOUND and down
 
-`ply` is the distance from the root, so a deeper mate is worth less. Every score that a search returns lies strictly
+So a mate that is further from the root is worth less. Every score that a search returns lies strictly
 between -INFINITE and INFINITE. The TT stores a mate by its distance from the stored position (`score_to_tt`,
 `score_from_tt`), because one position occurs at many plies.
 """
@@ -19,7 +19,7 @@ from search.limits import MAX_PLY
 INFINITE = 32_001
 MATE = 32_000
 MATE_BOUND = MATE - MAX_PLY
-#: The value of a field that has no score.
+#: The value of a score field that contains no score.
 NO_SCORE = 32_002
 DRAW = 0
 
@@ -29,7 +29,7 @@ UPPER, LOWER, EXACT = 1, 2, 3
 
 @inlined
 def score_to_tt(score, ply):
-    """Returns the score of a node at `ply` as the TT stores it: mates count from the position itself."""
+    """Returns the score of a node at `ply` as the TT stores it: mates count their plies from that node."""
     if score >= MATE_BOUND:
         return score + ply
     if score <= -MATE_BOUND:
@@ -48,7 +48,7 @@ def score_from_tt(score, ply):
 
 
 def mate_distance(score: int) -> int | None:
-    """Returns UCI's `score mate`: full moves to mate, negative if the side to move is mated, None without a mate."""
+    """Returns UCI's `score mate`: full moves to mate, negative if the side to move is mated; None without a mate."""
     if score >= MATE_BOUND:
         return (MATE - score + 1) // 2
     if score <= -MATE_BOUND:

@@ -1,10 +1,10 @@
 """The hooks of the tracing build, in which the search records the tree that it visits.
 
-In the playing build a worker has no field `recording`, and a hook compiles to nothing, or to its last argument (see
-`engine.compiler.jit.hook`).
+In the playing build a worker has no field `recording`, and a call of a hook compiles to nothing or to its last argument
+(see `engine.compiler.jit.hook`).
 
 In the tracing build the hooks fill preallocated records. They change nothing that the search reads, so the search makes
-the same decisions. When the records are full, it continues and only counts its visits.
+the same decisions. When the records are full, the search continues, and its visits are only counted.
 
     hook                  call and record
     searching             before a search of a child, or of the same position: its reason, reduction and extension
@@ -12,10 +12,10 @@ the same decisions. When the records are full, it continues and only counts its 
     entered_quiescence    at the start of a node of quiescence: its window
     shortened             after internal iterative reduction: the reduced depth
     evaluated             after the static evaluation: its value
-    evaluated_quiescence  the same in quiescence
+    evaluated_quiescence  after the static evaluation in quiescence: its value
     skipped               when a move is skipped: the reason
     skipped_rest          after the last move: the quiet moves that the picker did not return
-    ended                 when a node returns: its value and why it ends
+    ended                 when a node returns: its value and the reason for its end
 
 A visit is a row of NODE. Searching a position again, with another depth or window, is another visit below the same
 parent, so there are more visits than nodes. The search counts a node when it plays a move, so it counts only visits
@@ -34,7 +34,7 @@ from engine.compiler.jit import TRACING, hook, subkernel
 from search.kernels.score import NO_SCORE
 from search.limits import MAX_PLY
 
-#: The most visits in a recording, and the number of skipped moves per visit that it has room for.
+#: The most visits in a recording, and how many skipped moves it can store for each of these visits on average.
 MOST_VISITS: Final = 1 << 20
 SKIPS_PER_VISIT: Final = 8
 
@@ -91,7 +91,7 @@ NODE: Final = np.dtype(
         ("alpha", np.int16),
         ("beta", np.int16),
         ("value", np.int16),
-        # The corrected static evaluation, NO_SCORE if there is none; the estimate after the TT adjusted it.
+        # The corrected static evaluation, NO_SCORE if there is none, and block 6's estimate (see `alpha_beta`).
         ("static_eval", np.int16),
         ("eval", np.int16),
         # Depth in plies after the node's own extension and reduction, 0 in quiescence. After a move it is the
@@ -130,10 +130,10 @@ TRACE: Final = np.dtype(
         ("node_count", np.int64),
         ("skip_limit", np.int64),
         ("skip_count", np.int64),
-        # All visits and skipped moves, including those without a row.
+        # The numbers of all visits and of all skipped moves, including those without a row.
         ("visits", np.int64),
         ("skips", np.int64),
-        # Row of the innermost open node; how many nodes without a row are open below it.
+        # Row of the innermost open node; how many nodes without a row are open below that node.
         ("current", np.int64),
         ("unrecorded", np.int64),
         # The reason, reduction and extension of the next node to be entered.
@@ -179,7 +179,7 @@ def searching(worker, search, reduction, extension):
 
 @hook
 def entered(worker, ply, asked, depth, alpha, beta, cut):
-    """Records the start of a main search node: its depth was `asked` before the check extension. `cut` is 1 or 0."""
+    """Records the start of a main search node. `asked` is the depth before the check extension, `cut` is `cut_node`."""
     _enter(worker, ply, asked, depth, alpha, beta, cut, 0)
 
 
@@ -201,7 +201,7 @@ def shortened(worker, depth):
 
 @hook
 def evaluated(worker, ply, estimate, improving):
-    """Records the static evaluation at `ply`, its `estimate` adjusted by the TT, and `improving`, 1 or 0."""
+    """Records the static evaluation at `ply`, block 6's `estimate` (see `alpha_beta`), and `improving`, 1 or 0."""
     _evaluate(worker, worker.stack[ply].static_eval, estimate, improving)
 
 
@@ -236,7 +236,7 @@ def skipped_rest(worker, ply):
 
 @hook
 def ended(worker, reason, value):
-    """Records that the current node ends with `value` for this reason. Returns `value`."""
+    """Records that the current node ends with `value` because of `reason`. Returns `value`."""
     trace = worker.recording
     if trace.unrecorded > 0:
         trace.unrecorded -= 1
@@ -247,7 +247,7 @@ def ended(worker, reason, value):
     node.visits = trace.visits - node.visits + 1
     if reason == CUTOFF:
         node.cutter = node.searched
-    # If this was a search of the same position, such as a singular search, the parent's own moves follow at this ply.
+    # After a second search of the parent's position, such as a singular search, the parent's moves follow at this ply.
     level = trace.levels[node.ply]
     level.seen_count = 0
     trace.current = node.parent
@@ -279,7 +279,7 @@ def _is_seen(worker, ply, move):
 
 @subkernel
 def _expectation(worker, parent, search, alpha, beta, cut, is_quiescence):
-    """Returns PV, CUT or ALL: in quiescence with a null window the parent's, or after a move the opposite."""
+    """Returns PV, CUT or ALL; in quiescence with a null window, derives it from what is expected of the parent."""
     if beta - alpha > 1:
         return PV
     if is_quiescence == 0:

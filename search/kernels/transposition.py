@@ -1,6 +1,6 @@
 """The transposition table: the results of earlier searches, by position.
 
-A table is an array of 16-byte entries in buckets of four, one cache line each. An entry is two words:
+A table is an array of 16-byte entries. Four entries make a bucket, which fills a cache line. An entry is two words:
 
     word   bits 0-15 move, 16-31 score, 32-47 raw_eval (both signed), 48-55 depth, 56-57 bound,
            58-63 generation
@@ -10,8 +10,8 @@ Threads read and write entries without locks. A torn entry, half of one write an
 and reads as a miss (Hyatt and Mann, "A lock-less transposition-table implementation", ICGA Journal 25, 2002).
 
 Two positions may share a 64-bit key. The TT move of one may be illegal in the other, so
-`search.kernels.picker.usable_tt_move` calls `is_legal` before the search plays it. A score cannot be checked, but a
-false one is as unlikely as two such positions in one search.
+`search.kernels.picker.usable_tt_move` calls `is_legal` before the search plays it. A score cannot be checked,
+but a false one needs two such positions in the searches of one game, which is very unlikely.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from search.kernels.score import EXACT, NO_SCORE, score_from_tt, score_to_tt
 ENTRY: Final = np.dtype([("check", np.uint64), ("word", np.uint64)])
 BUCKET: Final = 4
 
-#: Generations wrap after this many searches.
+#: The generation of a search is its number modulo GENERATIONS.
 GENERATIONS: Final = 64
 #: One generation of age counts as this many plies of depth when `store` chooses a victim.
 AGE_WEIGHT: Final = 8
-#: `store` keeps a position's entry from this search if it is more than MUCH_DEEPER plies deeper than the new result.
+#: `store` keeps an entry of this search that is over MUCH_DEEPER plies deeper than a new result that is not exact.
 MUCH_DEEPER: Final = 3
 
-#: The depth of quiescence results.
+#: The depth with which quiescence stores its results.
 QUIESCENCE_DEPTH: Final = 0
 
 MASK_16 = np.uint64(0xFFFF)
@@ -46,7 +46,7 @@ S16, S32, S48, S56, S58 = (np.uint64(n) for n in (16, 32, 48, 56, 58))
 def allocate_table(mebibytes: int) -> Any:
     """Returns an empty table: ENTRY[mebibytes * 65536], aligned to cache lines.
 
-    Raises MemoryError if there is not enough memory. The system provides each page when it is first used.
+    Raises MemoryError if there is not enough memory. The system provides each page of memory when it is first used.
     """
     return allocate(ENTRY, (mebibytes << 20) // ENTRY.itemsize)
 
@@ -65,7 +65,7 @@ def prefetch_bucket(tt, key):
 
 @inlined
 def signed_16(word):
-    """Returns the low 16 bits of a uint64 as a signed int64."""
+    """Returns the low 16 bits of a uint64, read as a signed number, as int64."""
     low = np.int64(word & MASK_16)
     return low - 0x10000 if low >= 0x8000 else low
 
@@ -84,7 +84,7 @@ def entry_score(data, ply):
 
 @inlined
 def entry_eval(data):
-    """Returns the stored evaluation without corrections (raw_eval), as int64; NO_SCORE if the side was in check."""
+    """Returns the stored `raw_eval`, the evaluation without corrections, as int64; NO_SCORE in check."""
     return signed_16(data >> S32)
 
 
@@ -108,7 +108,7 @@ def entry_age(data, generation):
 
 @inlined
 def probe(tt, key):
-    """Returns the data word stored for `key`, as uint64; 0 if there is none (no stored entry has all bits clear)."""
+    """Returns the word stored for `key`, as uint64, or 0 if there is no entry for it (a stored word is never 0)."""
     start = bucket_start(tt, key)
     for index in range(start, start + BUCKET):
         data = tt[index].word
@@ -121,8 +121,8 @@ def probe(tt, key):
 def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
     """Stores a search result. Mutates `tt`.
 
-    Replaces the key's own entry, unless the new result is not exact and the entry is from this search and more than
-    MUCH_DEEPER plies deeper. A result without a move keeps the move of that entry. If the key has no entry, replaces
+    If `key` has an entry, replaces that, unless the new result is not exact and the entry is from this search and more
+    than MUCH_DEEPER plies deeper. A result without a move keeps the move of that entry. If `key` has no entry, replaces
     the least valuable entry of the bucket: an empty one, or the one with the least depth - AGE_WEIGHT * age.
     """
     start = bucket_start(tt, key)
@@ -158,7 +158,7 @@ def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
 
 @kernel
 def hashfull(tt, generation):
-    """Returns UCI's `hashfull`: how many permille of the first 4000 entries this search wrote, as int64."""
+    """Returns UCI's `hashfull`: the permille of the first 4000 entries that this search wrote, as int64."""
     sample = min(4000, tt.size)
     used = 0
     for index in range(sample):

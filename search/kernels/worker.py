@@ -16,21 +16,21 @@ from search import tunables
 from search.kernels.tracing import TRACE_FIELDS
 from search.limits import MAX_PLY
 
-#: How many keys of the game, up to the root's, are kept. The fifty-move rule lets no repetition reach further back.
+#: How many Zobrist keys of the game, the root's last, are kept. Older positions cannot recur (fifty-move rule).
 GAME_KEYS: Final = 384
 
-#: The number of continuation indices (colour, piece type and target of a move); the index for no move or a null move.
+#: The number of continuation indices (colour, piece type and target square), and the index of a null or missing move.
 CONTINUATIONS: Final = 2 * 6 * 64
 NO_CONTINUATION: Final = CONTINUATIONS
 
-#: Entries of a correction table for each side to move, a power of two, and the bound of their values.
+#: Correction tables: the number of entries for each side to move, a power of two, and the bound of their values.
 CORRECTION_SIZE: Final = 16_384
 CORRECTION_LIMIT: Final = 1024
 
-#: Values of `stop`: end as soon as there is a move to play; end at once.
+#: Values of `stop`: STOP ends the search as soon as there is a move to play, STOP_NOW at once.
 STOP, STOP_NOW = 1, 2
 
-#: The tunables by name.
+#: The values of all tunables. Each field has the name of its tunable.
 TUNE: Final = np.dtype([(name, np.int64) for name in tunables.BY_NAME])
 
 #: The state of one ply of a line.
@@ -38,8 +38,8 @@ FRAME: Final = np.dtype(
     [
         ("position", POSITION),
         # The move picker's state (see `search.kernels.picker`): its stage; the TT move; which quiet moves are wanted;
-        # whether the remaining quiet moves are skipped; the index of the next move and of the end; how many bad noisy
-        # moves are stored in front; the generated moves; each move packed with its value and index.
+        # whether the remaining quiet moves are skipped; the index into `order` of the next move and after the last;
+        # how many bad noisy moves `order` begins with; the generated moves; each move packed with its value and index.
         ("stage", np.int64),
         ("tt_move", np.int64),
         ("quiets", np.int64),
@@ -52,10 +52,10 @@ FRAME: Final = np.dtype(
         # The moves searched so far, in order: tried[:tried_count].
         ("tried", np.int32, (MAX_MOVES,)),
         ("tried_count", np.int64),
-        # Two quiet moves that refuted siblings of this node. Only the main search clears them, so quiescence may find
-        # those of other subtrees.
+        # Two quiet moves that refuted siblings of this node. Only the main search clears them, so in quiescence they
+        # may come from other subtrees.
         ("killers", np.int32, (2,)),
-        # The quiet move that last refuted the move that led here, NO_MOVE if there is none.
+        # The quiet move that last refuted the opponent's last move, or NO_MOVE if there is none.
         ("counter", np.int64),
         # Fail highs at this ply since the node two plies earlier was last entered, singular searches included.
         ("cutoffs", np.int64),
@@ -84,7 +84,7 @@ WORKER: Final = np.dtype(
         ("stop", np.int64),
         # STOP in the first iteration, which must find a move to play, else 0.
         ("stop_threshold", np.int64),
-        # Set if the search ended early; its value is then meaningless.
+        # 1 if the search ended early, so that the returned value is meaningless; else 0.
         ("aborted", np.int64),
         ("nodes", np.int64),
         ("node_limit", np.int64),
@@ -123,7 +123,7 @@ WORKER: Final = np.dtype(
         # Scratch memory of the evaluation.
         ("workspace", WORKSPACE),
         ("stack", FRAME, (MAX_PLY + 2,)),
-        # Fields that only the root needs come last, so that the fields of every node are close together.
+        # Fields that only the root needs come last, so that the fields that every node needs are close together.
         # 1 if the root has legal moves that are not in `root_moves`, else 0.
         ("root_is_partial", np.int64),
         # The iteration's window (see `search.kernels.aspiration`): its bounds, the distance from the score to the
