@@ -136,7 +136,7 @@ def compare(
 
 
 def seconds_to(answer: str, question: str) -> float:
-    """Returns the seconds from Secateur's start to its `answer` to `question`. Raises EngineError if there is none."""
+    """Returns the seconds from Secateur's start until it answers `question` with `answer`. Raises EngineError."""
     start = time.perf_counter()
     with Conversation(OURS) as engine:
         engine.ask(question, answer)
