@@ -143,7 +143,7 @@ def natural_end(board: chess.Board) -> Verdict | None:
         return Verdict("1/2-1/2", Termination.MATERIAL)
     if board.halfmove_clock >= 100:
         return Verdict("1/2-1/2", Termination.FIFTY_MOVES)
-    # A position cannot occur for the third time within fewer than eight reversible plies, and the search is slow.
+    # A third occurrence takes at least eight reversible plies. Before that, the slow search for repetitions is skipped.
     if board.halfmove_clock >= 8 and board.is_repetition(3):
         return Verdict("1/2-1/2", Termination.REPETITION)
     return None

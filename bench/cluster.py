@@ -93,7 +93,7 @@ def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Blocks SIGINT (Ctrl-C) while a worker starts. SIGINT stays blocked in the worker, which inherits the mask."""
+    """Blocks SIGINT while a worker starts. The worker inherits the signal mask, so SIGINT stays blocked there."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

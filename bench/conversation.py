@@ -98,13 +98,13 @@ def started(spec: EngineSpec) -> Iterator[Conversation]:
 
 
 def find_stockfish() -> EngineSpec | None:
-    """Returns Stockfish from the PATH or from Debian's folder for games; None if it is not installed."""
+    """Returns Stockfish from the PATH or from the folder /usr/games; None if it is not installed."""
     path = shutil.which("stockfish") or shutil.which("/usr/games/stockfish")
     return None if path is None else EngineSpec("Stockfish", (path,))
 
 
 def run(spec: EngineSpec, *arguments: object) -> tuple[str, str]:
-    """Runs an engine until it exits; returns its stdout and stderr. Raises MissingEngineError or EngineError."""
+    """Runs an engine to its exit; returns stdout and stderr. Raises MissingEngineError or, on failure, EngineError."""
     name = " ".join(map(str, (spec.name, *arguments[:1])))
     command = [spec.resolved_program(), *spec.command[1:], *map(str, arguments)]
     try:

@@ -110,7 +110,7 @@ class MatchDescription:
 
 
 def _check(settings: Any, place: str = "") -> None:
-    """Raises `DescriptionError` if a field of a dataclass or a nested one is invalid. `place` prefixes its name."""
+    """Raises `DescriptionError` if a field of `settings` or of a nested dataclass is invalid. Names follow `place`."""
     for item in fields(settings):
         name, value = place + item.name, getattr(settings, item.name)
         if is_dataclass(value):
@@ -212,7 +212,7 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
 
 
 def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Book | None:
-    """Returns `book`, changed by the options in `arguments`. Raises `DescriptionError` if they require a book."""
+    """Returns `book`, changed by the options `arguments`. Raises `DescriptionError` if there is no book to change."""
     changes = _given(arguments, order="order", seed="seed", plies="plies")
     if arguments.book is not None:
         book = Book(arguments.book)
@@ -271,7 +271,7 @@ _TYPE_NAMES: Final[dict[type, str]] = {
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """Returns a dict of the `MatchDescription` fields that a file sets. Raises `DescriptionError` if it is invalid."""
+    """Returns the `MatchDescription` fields that a file sets, by name. Raises `DescriptionError` for an invalid file."""
     try:
         # The size is limited because Python's TOML reader takes quadratic time for some texts.
         data = tomllib.loads(read_text(path, limit=1 << 16))

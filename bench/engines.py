@@ -42,7 +42,7 @@ class EngineSpec:
     """An engine of a match.
 
     `command` is the program with its arguments, `directory` the folder in which the program starts, and `limit` the
-    engine's time control. `options` are UCI options as (name, value) texts. With `restart`, each game starts a process.
+    engine's time control. `options` are UCI options as (name, value) texts. `restart` means a new process per game.
     """
 
     name: str

@@ -40,7 +40,7 @@ __all__ = [
 #: Modules that build the package but do not belong to it.
 LEFT_OUT: Final = ("bench/packaging.py", "engine/checkout")
 
-#: Wheels are tagged for version 2.17 of the GNU C library (that of manylinux2014) or later. This is the 17.
+#: The minor version of the oldest GNU C library for which wheels are tagged, which is 2.17 (that of manylinux2014).
 OLDEST_GLIBC: Final = 17
 
 _is_editable = False
@@ -94,7 +94,7 @@ class BuildModules(build_py):  # type: ignore[misc]  # setuptools may come witho
 
 
 class Metadata(egg_info):  # type: ignore[misc]  # as above
-    """The metadata of the package, with the installed name as the only top-level package."""
+    """The metadata of the package, with `secateur` as the only top-level package."""
 
     def run(self) -> None:
         """Writes the metadata."""
@@ -128,5 +128,5 @@ def build_editable(wheel_directory: str, config_settings: Any = None, metadata_d
 
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
-    """Archives the checkout's files, writes the archive to `sdist_directory` and returns its file name."""
+    """Archives the checkout's files, writes the archive to `sdist_directory` and returns the archive's file name."""
     return str(build_meta.build_sdist(sdist_directory, config_settings))

@@ -131,7 +131,7 @@ class StateFile:
         return head.startswith(b'{"%s": ' % self._key.encode())
 
     def _read(self, path: Path, text: bytes) -> None:
-        """Parses the file's contents without an incomplete last line. Raises `PairsError` if a line is invalid."""
+        """Parses the file's contents, except an incomplete last line. Raises `PairsError` for an invalid line."""
         whole = text[: text.rfind(b"\n") + 1]
         lines = whole.splitlines()
         try:

@@ -26,7 +26,7 @@ def play(
 
     `on_game` gets every finished game in order of completion (those of a resumed match first) and ends the match by
     returning False. `on_problem` gets a line for each engine that cannot play, and for a PGN file that cannot be
-    written. Ctrl-C also ends the match and sets `interrupted` in the result. Raises CommandError if play is impossible.
+    written. Ctrl-C also ends the match and sets `interrupted` in the result. Raises CommandError if the match fails.
     """
     try:
         # Missing programs are reported before a long book is read.

@@ -172,7 +172,7 @@ class _Games:
 
 
 def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -> Floats:
-    """Returns the x that makes `points` (0 to 1) likeliest if 1 / (1 + exp(-(offset + slopes x))) is their expectation.
+    """Returns the x that makes `points` (0 to 1) likeliest if 1 / (1 + exp(-(offset + slopes @ x))) is their mean.
 
     `points` is float64[n], `slopes` is float64[n, k] of rank k, and x is float64[k]. If the likelihood has no maximum,
     x is large (see RUNAWAY). Raises `RatingError` if the fit does not converge.

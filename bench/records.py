@@ -34,7 +34,7 @@ class LedgerError(CommandError, ValueError):
 
 
 class RecordThereError(LedgerError, MissingError):
-    """Raised if the ledger already has a record with an id. The arguments are valid, so the exit status is 1."""
+    """Raised if the ledger already has a record with the id. The arguments are valid, so the exit status is 1."""
 
 
 def today() -> str:
@@ -121,7 +121,7 @@ def _check_id(text: str) -> None:
 
 
 def check_unused(text: str, folder: Path | None = None) -> None:
-    """Raises `LedgerError` if `text` is not a valid id, and `RecordThereError` if the ledger has a record with it."""
+    """Raises `LedgerError` if the id `text` is invalid, and `RecordThereError` if the ledger has a record with it."""
     _check_id(text)
     path = (LEDGER if folder is None else folder) / f"{text}.json"
     if os.path.lexists(path):
@@ -205,14 +205,14 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
 
 
 def save(record: Record, folder: Path | None = None) -> Path:
-    """Writes a new record and the table; returns the record's path. Raises `LedgerError`, also if the id is used."""
+    """Writes a record and the table; returns the record's path. Raises `LedgerError` for a used id or on failure."""
     folder = LEDGER if folder is None else folder
     check_unused(record.id, folder)
     return _save(record, folder, folder / f"{record.id}.json")
 
 
 def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
-    """Writes a new or updated suite record, and the table; returns the record's path. Raises `LedgerError`."""
+    """Writes or replaces a suite record, and writes the table; returns the record's path. Raises `LedgerError`."""
     folder = LEDGER if folder is None else folder
     load_suites(folder)  # raises an error for an invalid file instead of replacing it
     return _save(record, folder, folder / "suites" / f"{record.id}.json")
@@ -276,7 +276,7 @@ def circumstances_of(description: MatchDescription) -> dict[str, str]:
 
 
 def make_record(results: MatchResult, sprt: Sprt | None = None, **known: Any) -> Record:
-    """Returns the record of a match from the point of view of its first engine. `known` are fields to add to it.
+    """Returns the record of a match from the point of view of its first engine. `known` contains its other fields.
 
     Raises `LedgerError` if there are no games.
     """

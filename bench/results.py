@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-#: The points for white, by the result of a finished game.
+#: The points for White, by the result of a finished game.
 WHITE_POINTS: Final[dict[str, float]] = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
 
 
@@ -83,7 +83,7 @@ class GameResult:
 
     @property
     def white_points(self) -> float:
-        """The points for white: 1, 0.5 or 0. Raises KeyError for an unfinished game ("*")."""
+        """The points for White: 1, 0.5 or 0. Raises KeyError for an unfinished game ("*")."""
         return WHITE_POINTS[self.result]
 
     @property
@@ -167,7 +167,7 @@ def win_draw_loss(games: Iterable[GameResult], engine: str) -> tuple[int, int, i
 
 
 def complete_pairs(games: Iterable[GameResult]) -> Iterator[tuple[GameResult, GameResult]]:
-    """Yields the pairs of finished games, in order of completion. The lower-numbered game of a pair comes first."""
+    """Yields the pairs with two finished games, in order of completion. In each pair, the earlier game comes first."""
     first: dict[int, GameResult] = {}
     for game in games:
         if not game.is_finished:

@@ -31,7 +31,7 @@ GAMMA: Final = 0.101
 STABILITY: Final = 0.1
 
 #: The default gain is this divided by the number of iterations, so that a parameter's drift, in steps, does not depend
-#: on the run's length. fishtest has a gain of 0.002 for about 30,000 pairs. Above GAIN_MAX, a run would follow noise.
+#: on the run's length. fishtest has a gain of 0.002 for about 30,000 pairs. A gain above GAIN_MAX would follow noise.
 GAIN_ITERATIONS: Final = 60.0
 GAIN_MAX: Final = 0.02
 

@@ -49,7 +49,7 @@ def cells(row: Row) -> tuple[str, str, str]:
 
 
 def perft_speed(spec: EngineSpec, movetime: int) -> float:
-    """Returns the leaves per second of `go perft` in PERFT_POSITIONS. Raises EngineError if it fails or miscounts."""
+    """Returns the leaves per second of `go perft` in PERFT_POSITIONS. Raises EngineError, also for a wrong count."""
     seconds = 0.0
     with started(spec) as engine:
         engine.ask("go perft 1", "Nodes searched", PERFT_PATIENCE)  # Secateur loads the kernel here

@@ -135,7 +135,7 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
     """Plays a run unless `--show` is given, prints its results and returns the exit status."""
     spsa = run.tuner(state)
     if options.write:
-        _new_source(spsa)  # raises an error for a file that cannot be edited before, not after, the games
+        _new_source(spsa)  # checks that the file can be edited, before games that may take hours
     interrupted = False
     if not options.show:
 
@@ -234,7 +234,7 @@ def tune(
 
 
 def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run:
-    """Returns the run that the options describe; `parameters` replace the chosen tunables. Raises ValueError."""
+    """Returns the run that `options` describe, with `parameters` if given. Raises ValueError for a bad option."""
     given = {name: value for name, value in vars(options).items() if value is not None}
     chosen = argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
     if chosen.book is None:

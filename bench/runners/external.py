@@ -90,7 +90,7 @@ class ExternalRunner(Runner):
         return shlex.join([shutil.which(self.program) or self.program, *self.arguments(plan, book, pgn, Path())])
 
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Plays `plan` with the program, but without unfit engines. Collects the games that the program reports."""
+        """Plays `plan` with the program, without engines that cannot play. Collects the games that are reported."""
         program, description, problems = self.required_program(), plan.description, collector.result.problems
         unfit = unfit_engines(description.engines, None)
         for problem in unfit.values():
@@ -125,7 +125,7 @@ def _engine_words(engine: EngineSpec, margin: float, is_fastchess: bool) -> Iter
         yield from (f"arg={argument}" for argument in arguments)
     elif arguments:
         yield f"args={' '.join(map(_quoted, arguments))}"
-    # The folder is explicit, because cutechess-cli would otherwise start an engine in the folder of its executable.
+    # The folder is explicit, because cutechess-cli would otherwise start an engine in the folder of its own file.
     yield from ("proto=uci", f"dir={Path(engine.directory or '.').absolute()}")
     if limit.has_clock:
         yield f"tc={limit.clock_text()}"
