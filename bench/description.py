@@ -110,7 +110,7 @@ class MatchDescription:
 
 
 def _check(settings: Any, place: str = "") -> None:
-    """Raises `DescriptionError` if a field of `settings` or of a nested dataclass is invalid. Names follow `place`."""
+    """Raises `DescriptionError` if a field of `settings` or a nested dataclass is invalid. `place` prefixes names."""
     for item in fields(settings):
         name, value = place + item.name, getattr(settings, item.name)
         if is_dataclass(value):
@@ -271,7 +271,7 @@ _TYPE_NAMES: Final[dict[type, str]] = {
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """Returns the `MatchDescription` fields that a file sets, by name. Raises `DescriptionError` for an invalid file."""
+    """Returns the `MatchDescription` fields set by a file, by name. Raises `DescriptionError` for an invalid file."""
     try:
         # The size is limited because Python's TOML reader takes quadratic time for some texts.
         data = tomllib.loads(read_text(path, limit=1 << 16))

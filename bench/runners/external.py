@@ -125,7 +125,7 @@ def _engine_words(engine: EngineSpec, margin: float, is_fastchess: bool) -> Iter
         yield from (f"arg={argument}" for argument in arguments)
     elif arguments:
         yield f"args={' '.join(map(_quoted, arguments))}"
-    # The folder is explicit, because cutechess-cli would otherwise start an engine in the folder of its own file.
+    # The folder is explicit, because cutechess-cli would otherwise start an engine in its program's folder.
     yield from ("proto=uci", f"dir={Path(engine.directory or '.').absolute()}")
     if limit.has_clock:
         yield f"tc={limit.clock_text()}"
