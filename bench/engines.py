@@ -63,7 +63,7 @@ class EngineSpec:
         if not base.is_dir():
             raise MissingEngineError(f"engine {self.name}: there is no folder {shown(base)}")
         if not Path(program).is_absolute() and len(Path(program).parts) > 1 and (base / program).exists():
-            program = str((base / program).absolute())  # a link stays: it may be a virtual environment's Python
+            program = str((base / program).absolute())  # links are kept: a virtual environment's Python is one
         found = shutil.which(program)
         if found is not None:
             return str(Path(found).absolute())

@@ -104,7 +104,7 @@ class Metadata(egg_info):  # type: ignore[misc]  # as above
 
 @contextmanager
 def _folder_of_its_own() -> Iterator[None]:
-    """During a `with` block, makes setuptools work in a temporary folder and tag the wheel for its kernels."""
+    """Makes setuptools work in a temporary folder, and tag the wheel for its kernels, during a `with` block."""
     libraries = [] if _is_editable else kernels()
     tag = f"[bdist_wheel]\nplat_name = {platform_tag(libraries)}\n" if libraries else ""
     with TemporaryDirectory() as folder:

@@ -118,7 +118,7 @@ def _make(work: Path) -> Path:
 
 
 def _strip(internal: Path) -> None:
-    """On Linux, if the tool `strip` is installed, strips the debug symbols of the files WITH_SYMBOLS in a folder."""
+    """Strips the debug symbols of the files WITH_SYMBOLS in a folder, on Linux, if the tool `strip` is installed."""
     tool = shutil.which("strip")
     if tool is None or sys.platform != "linux":
         return
