@@ -15,14 +15,14 @@ from engine.files import reason, shown
 if TYPE_CHECKING:
     from chess.syzygy import Tablebase
 
-#: A mate score counts as this many centipawns.
+#: The resign and draw rules take a mate score as plus or minus this many centipawns.
 MATE_CENTIPAWNS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class ResignRule:
-    """A rule by which an engine loses if its score is at most -`score` centipawns for `moves` of its moves in a
-    row; with `both_sides`, the opponent's score must also have been at least `score` for `moves` moves.
+    """A rule by which an engine loses if it gives scores of at most -`score` centipawns for `moves` moves in a row.
+    With `both_sides`, its opponent must also have given scores of at least `score` for its last `moves` moves.
     """
 
     moves: int
@@ -32,8 +32,8 @@ class ResignRule:
 
 @dataclass(frozen=True, slots=True)
 class DrawRule:
-    """A rule by which, from full move `from_move` on, a game is drawn after `moves` moves of both sides in a row with
-    scores within `score` centipawns of zero. Captures and pawn moves restart the count.
+    """A rule by which, from full move `from_move` on, a game is drawn if both engines give scores between -`score` and
+    `score` centipawns for `moves` moves in a row. Captures and pawn moves restart the count.
     """
 
     from_move: int
@@ -43,7 +43,7 @@ class DrawRule:
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """The rules of adjudication; None means no rule. `max_moves` counts full moves. `tablebases` is a Syzygy folder."""
+    """The rules of adjudication; None disables one. `max_moves` counts full moves. `tablebases` is a Syzygy folder."""
 
     resign: ResignRule | None = None
     draw: DrawRule | None = None
@@ -53,7 +53,7 @@ class Adjudication:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The end of a game: its result and the reason."""
+    """The result of a game in PGN notation, the reason why the game ended, and a detail, which may be empty."""
 
     result: str
     termination: Termination
@@ -67,12 +67,12 @@ class Adjudicator:
         self._rules = rules
         self._tablebase = tablebase
         self._quiet_plies = 0
-        # Consecutive moves with a lost or a won score, indexed by colour.
+        # For each colour, the number of its last moves in a row that had a losing or a winning score.
         self._losing = {chess.WHITE: 0, chess.BLACK: 0}
         self._winning = {chess.WHITE: 0, chess.BLACK: 0}
 
     def after_move(self, board: chess.Board, record: MoveRecord) -> Verdict | None:
-        """Returns the verdict on `board` after the move that `record` describes, or None if the game continues."""
+        """Returns the verdict after the engine move `record`, which led to `board`, or None if the game continues."""
         verdict = self._by_tablebase(board) or self._by_scores(board, record)
         limit = self._rules.max_moves
         if verdict is None and limit is not None and len(board.move_stack) >= 2 * limit:
@@ -102,7 +102,7 @@ class Adjudicator:
         return None
 
     def _by_tablebase(self, board: chess.Board) -> Verdict | None:
-        # WDL tables are exact only after a capture or pawn move. Later, the fifty-move rule may change the result.
+        # WDL values are exact only after a capture or pawn move. Later, the fifty-move rule may change the result.
         if self._tablebase is None or board.castling_rights or board.halfmove_clock != 0:
             return None
         wdl = self._tablebase.get_wdl(board)
@@ -116,7 +116,10 @@ class Adjudicator:
 
 @functools.cache
 def open_tablebases(folder: str | None) -> Tablebase | None:
-    """Returns the tablebase in `folder`, opened once, or None for None. Raises FileNotFoundError if there is none."""
+    """Returns the tablebase in `folder`, which is opened only once. Returns None if `folder` is None.
+
+    Raises FileNotFoundError if the folder cannot be read or contains no Syzygy files.
+    """
     if folder is None:
         return None
     import chess.syzygy
@@ -131,7 +134,7 @@ def open_tablebases(folder: str | None) -> Tablebase | None:
 
 
 def natural_end(board: chess.Board) -> Verdict | None:
-    """Returns the verdict if the rules of chess end the game on `board` (with its move stack), else None."""
+    """Returns the verdict if the rules of chess end the game, else None. `board` must have its move stack."""
     if not any(board.generate_legal_moves()):
         if board.is_check():
             return Verdict("0-1" if board.turn == chess.WHITE else "1-0", Termination.CHECKMATE)
@@ -140,7 +143,7 @@ def natural_end(board: chess.Board) -> Verdict | None:
         return Verdict("1/2-1/2", Termination.MATERIAL)
     if board.halfmove_clock >= 100:
         return Verdict("1/2-1/2", Termination.FIFTY_MOVES)
-    # The third occurrence needs eight reversible plies; skip python-chess's slow search of the move stack before that.
+    # A third occurrence takes at least eight reversible plies. Before that, the slow search for repetitions is skipped.
     if board.halfmove_clock >= 8 and board.is_repetition(3):
         return Verdict("1/2-1/2", Termination.REPETITION)
     return None

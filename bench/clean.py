@@ -1,7 +1,7 @@
 """Removes the files that the Makefile's targets create: `python -m bench.clean STAMP...`, run by `make clean`.
 
-Each STAMP is a file that `make` wrote into a folder; it is empty if `make` also created the folder. In a virtual
-environment, the files of `venv`, `make` and pip are removed; `docs/_build` is removed as a whole, and so are built
+Each STAMP is a file that `make` wrote into a folder. The file is empty if `make` also created the folder. In a virtual
+environment, the files of `venv`, `make` and pip are removed. `docs/_build` is removed as a whole, and so are built
 programs, wheels and kernel libraries. Other files are reported and left in place.
 """
 
@@ -22,7 +22,7 @@ from engine.compiler.library import library_path
 from engine.compiler.sources import PROJECT_ROOT
 from engine.files import reason, shown
 
-#: The files that `venv` and `make` put into an environment; pip lists its own in files called RECORD.
+#: Patterns of the files that `venv` and `make` create in an environment. pip lists its files in files named RECORD.
 _PARTS = ("pyvenv.cfg", ".gitignore", "lib64", "bin/python*", "bin/[Aa]ctivate*", "lib/*/site-packages/secateur.pth")
 _STAMPS = (".play", ".warm", ".dev", ".lab", ".explore", ".docs", ".ready")
 
@@ -30,7 +30,7 @@ _CLEANED_TEXT = "make clean removes the files of this list.\n"
 
 
 def main(stamps: list[Path]) -> None:
-    """Removes the files that `make` created, and reports those that are left in place on stderr. Raises OSError."""
+    """Removes the files that `make` created. Reports other files, which stay in place, on stderr. Raises OSError."""
     stays = [path for stamp in stamps if stamp.parent.exists() for path in _remove_folder(stamp)]
     dist, kernels = PROJECT_ROOT / "dist", PROJECT_ROOT / "engine" / "kernels"
     remove_listed(dist / "secateur", MARKER_TEXT)
@@ -47,7 +47,7 @@ def main(stamps: list[Path]) -> None:
 
 
 def _remove_folder(stamp: Path) -> list[Path]:
-    """Removes the files of `make` in a stamp's folder, if `make` created that folder; returns the paths that stay."""
+    """Removes the files of `make` in a stamp's folder if `make` created that folder. Returns the paths not removed."""
     folder = stamp.parent
     if folder.is_symlink() or not stamp.is_file() or stamp.stat().st_size:
         return [folder]

@@ -1,11 +1,11 @@
 """Runs work in local processes or on the workers of a Dask cluster, behind one function: `map_unordered`.
 
-A piece of work is a function that can be imported and an item that can be pickled. Results come in the order of
-completion. If a worker dies, another one repeats its item. After three local workers have died while running an item,
-the item is dropped and reported. Ctrl-C, or closing the generator, ends all work in progress.
+A piece of work is a call of an importable function with an item that can be pickled. Results come in the order of
+completion. If a worker dies, another worker repeats the item. After three local workers have died while running an
+item, the item is dropped and reported. Ctrl-C, or closing the generator, ends all work in progress.
 
-Each local worker is a process in its own session. Ctrl-C in the terminal does not reach the worker or its engines. If
-the worker dies for any reason, its engines are killed.
+Each local worker is a process in a new session of the operating system, so Ctrl-C in the terminal does not reach the
+worker or its engines. If the worker dies for any reason, its engines are killed.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ class Outcome(NamedTuple, Generic[T, R]):
 def map_unordered(
     function: Callable[[T], R], items: Iterable[T], cluster: str | None = None, *, workers: int = 1
 ) -> Generator[Outcome[T, R], None, None]:
-    """Applies `function` to every item, `workers` at a time in local processes, or on the Dask scheduler `cluster`.
+    """Applies `function` to every item in `workers` local processes or, if `cluster` is set, on a Dask cluster.
 
-    Yields the outcomes in order of completion. Takes only a few `items` in advance. On a cluster, as many items run at
-    once as its workers have threads at the time. Raises `ClusterError` if the cluster cannot be used.
+    Yields the outcomes in order of completion. Takes only a few `items` in advance. `cluster` is the address of a Dask
+    scheduler, on whose workers each thread runs one item at a time. Raises `ClusterError` if the cluster is unusable.
     """
     return (
         _on_processes(function, iter(items), workers)
@@ -74,7 +74,7 @@ def map_unordered(
 
 
 def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
-    """Answers each item from the pipe with (value, None) or (None, error), in a worker, until the pipe is closed."""
+    """Runs in a worker: answers each item from the pipe with (value, None) or (None, error) until the pipe closes."""
     if hasattr(os, "setsid"):
         os.setsid()
     threading.Thread(target=_die_with_parent, daemon=True).start()
@@ -93,11 +93,11 @@ def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Delays Ctrl-C while a worker starts. The worker inherits the blocked signal, so Ctrl-C never stops it."""
+    """Blocks SIGINT while a worker starts. The worker inherits the signal mask, so SIGINT stays blocked there."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # Starting the resource tracker unblocks Ctrl-C, so we start it before we block Ctrl-C.
+    # Starting the resource tracker unblocks SIGINT, so the tracker must be started before SIGINT is blocked.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -107,7 +107,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _die_with_parent() -> None:
-    """Ends this worker and its engines when the process that started it ends, even by `kill -9`."""
+    """Waits until the process that started this worker ends, even by `kill -9`; kills the worker and its engines."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -125,10 +125,10 @@ def _kill_group(pid: int) -> None:
 
 
 class _Worker:
-    """A local process. `job` is its current item with the number of workers that have died while running that item."""
+    """A local worker. `job` is its item and the number of workers that have died while running that item, or None."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
-        # Spawned, not forked: a fork would inherit threads' locks and the other workers' pipes.
+        # The process is spawned, because a forked one would inherit the locks of threads and other workers' pipes.
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, function), daemon=False)
@@ -139,7 +139,7 @@ class _Worker:
 
     def give(self, job: tuple[Any, int]) -> None:
         self.job = job
-        with contextlib.suppress(OSError):  # reading the answer detects that the worker has died
+        with contextlib.suppress(OSError):  # if the worker has died, reading its answer will fail
             self.connection.send(job[0])
 
     def end(self, patience: float) -> None:
@@ -147,7 +147,7 @@ class _Worker:
         self.process.join(patience)
         assert self.process.pid is not None
         _kill_group(self.process.pid)
-        self.process.kill()  # a worker that has just started has no group yet
+        self.process.kill()  # a worker that has just started has no process group yet
         self.process.join()
         self.process.close()
 
@@ -190,7 +190,7 @@ def _on_processes(function: Callable[[T], R], items: Iterator[T], count: int) ->
 
 
 def _check_worker() -> None:
-    """Runs on a worker to check that it can import the project."""
+    """Does nothing. A worker that can run this function can import the project."""
 
 
 def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) -> Generator[Outcome[T, R], None, None]:
@@ -214,7 +214,7 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
         futures: dict[Any, T] = {}
         queue: Any = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
         while True:
-            # Submit two more than can run at once, so that no worker waits for this process.
+            # Two more items are submitted than can run at once, so that no worker waits for this process.
             for item in islice(items, max(0, sum(client.nthreads().values()) + 2 - len(futures))):
                 future = client.submit(function, item, pure=False)
                 futures[future] = item
@@ -225,6 +225,6 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
             item = futures.pop(future)
             try:
                 outcome: Outcome[T, R] = Outcome(item, future.result())
-            except Exception as error:  # for example, because every worker that tried it died
+            except Exception as error:  # for example, if every worker that ran the item died
                 outcome = Outcome(item, None, f"{type(error).__name__}: {error}")
             yield outcome

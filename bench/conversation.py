@@ -15,16 +15,16 @@ from bench.uci import UCIOK_SECONDS
 from engine.errors import CommandError
 from engine.files import quoted, reason
 
-#: The longest time for an answer, in seconds. A program that `run` runs may take twice as long.
+#: The longest time to wait for an answer, in seconds. A program that `run` starts may take twice as long.
 PATIENCE: Final = 300.0
 
 
 class EngineError(CommandError):
-    """Raised if an engine does not start or answer, or its answer is invalid; the message names the engine."""
+    """Raised if an engine does not start, does not answer or gives an invalid answer; the message names the engine."""
 
 
 class Conversation:
-    """A UCI engine in a child process. Raises MissingEngineError if it is missing, EngineError if it does not start."""
+    """A UCI engine in a child process. Raises MissingEngineError or EngineError if the engine cannot be started."""
 
     def __init__(self, spec: EngineSpec) -> None:
         self.name = spec.name
@@ -47,7 +47,7 @@ class Conversation:
     def ask(self, command: str, answer: str, patience: float = PATIENCE) -> tuple[str, float]:
         """Sends a command; returns the first line that starts with `answer`, and the seconds until it arrived.
 
-        Raises EngineError if this takes longer than `patience` seconds or the engine ends.
+        Raises EngineError if the line does not arrive within `patience` seconds or the engine ends.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -88,7 +88,7 @@ OURS: Final = EngineSpec("Secateur", tuple(SECATEUR))
 
 @contextmanager
 def started(spec: EngineSpec) -> Iterator[Conversation]:
-    """Starts an engine, sets its options, yields it when ready, and ends it. Raises the errors of `Conversation`."""
+    """Starts an engine, sets its options, yields the engine and then ends it. Raises the errors of `Conversation`."""
     with Conversation(spec) as engine:
         engine.ask("uci", "uciok", UCIOK_SECONDS)
         for name, value in spec.options:
@@ -98,13 +98,13 @@ def started(spec: EngineSpec) -> Iterator[Conversation]:
 
 
 def find_stockfish() -> EngineSpec | None:
-    """Returns Stockfish from the PATH or from Debian's folder for games; None if it is not installed."""
+    """Returns Stockfish from the PATH or from the folder /usr/games; None if it is not installed."""
     path = shutil.which("stockfish") or shutil.which("/usr/games/stockfish")
     return None if path is None else EngineSpec("Stockfish", (path,))
 
 
 def run(spec: EngineSpec, *arguments: object) -> tuple[str, str]:
-    """Runs an engine; returns its stdout and stderr. Raises EngineError if it fails, MissingEngineError if missing."""
+    """Runs an engine to its exit; returns stdout and stderr. Raises MissingEngineError or, on failure, EngineError."""
     name = " ".join(map(str, (spec.name, *arguments[:1])))
     command = [spec.resolved_program(), *spec.command[1:], *map(str, arguments)]
     try:

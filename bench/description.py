@@ -51,7 +51,7 @@ class MissingDescriptionError(DescriptionError, MissingError):
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """A file of openings. `order` is "sequential" or "random" (by `seed`). `plies` limits the length of openings."""
+    """A file of openings. `order` is "sequential" or "random" (by `seed`). PGN openings have at most `plies` plies."""
 
     file: str
     order: str = "sequential"
@@ -63,9 +63,9 @@ class Book:
 class MatchDescription:
     """A match or tournament.
 
-    Each of `rounds` rounds plays every pairing of `format` as a pair of games, one with each colour. An engine may
-    exceed its time by `time_margin` seconds, and think for `hang_seconds` seconds if it has no time limit. `cluster` is
-    the address of a Dask scheduler for the built-in runner. Raises DescriptionError for invalid settings.
+    In each of `rounds` rounds, every pairing of `format` plays two games with swapped colours. An engine may exceed its
+    time by `time_margin` seconds, and think for `hang_seconds` seconds if it has no time limit. `cluster` is the
+    address of a Dask scheduler for the built-in runner. Raises DescriptionError if a setting is invalid.
     """
 
     engines: tuple[EngineSpec, ...]
@@ -103,14 +103,14 @@ class MatchDescription:
     def fingerprint(self) -> str:
         """Returns twelve hexadecimal digits that depend on every setting that affects the games.
 
-        A resumed match must have the same digits. The number of rounds does not count, so a match can be prolonged.
+        A match can be resumed only with the same digits. They do not depend on `rounds`, so a match can be prolonged.
         """
         parts = (self.engines, self.format, self.book, self.adjudication, self.time_margin, self.hang_seconds)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def _check(settings: Any, place: str = "") -> None:
-    """Raises `DescriptionError` if a setting of a dataclass, or of a nested one, is invalid. `place` prefixes names."""
+    """Raises `DescriptionError` if a field of `settings` or a nested dataclass is invalid. `place` prefixes names."""
     for item in fields(settings):
         name, value = place + item.name, getattr(settings, item.name)
         if is_dataclass(value):
@@ -120,14 +120,14 @@ def _check(settings: Any, place: str = "") -> None:
             raise DescriptionError(f"{name} must be one of {choices} (got {quoted(str(value))})")
         if item.name in _BOUNDS and value is not None:
             least, most = _BOUNDS[item.name]
-            # "nan" is neither too small nor too large.
+            # This form of the comparison also rejects NaN, which is neither too small nor too large.
             if not least <= value <= most:
                 bound = f"at most {most:g}" if value > most else f"at least {least:g}"
                 raise DescriptionError(f"{name} must be {bound} (got {shown(str(value))})")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds every option that describes a match; `from_arguments` reads them."""
+    """Adds the options that describe a match, which `from_arguments` reads."""
     parser.add_argument(
         "file", nargs="?", metavar="FILE.toml", help="a file that describes the match; options override it"
     )
@@ -212,7 +212,7 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
 
 
 def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Book | None:
-    """Returns `book`, changed by the options in `arguments`. Raises `DescriptionError` if there is none to change."""
+    """Returns `book`, changed by the options `arguments`. Raises `DescriptionError` if there is no book to change."""
     changes = _given(arguments, order="order", seed="seed", plies="plies")
     if arguments.book is not None:
         book = Book(arguments.book)
@@ -240,7 +240,7 @@ def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> 
 
 
 def _given(arguments: argparse.Namespace, **keys: str) -> dict[str, Any]:
-    """Returns the values of the given options by their keys in a description; `keys` maps each option to its key."""
+    """Returns the values of the options that were given, by key in a description. `keys` maps options to keys."""
     return {key: getattr(arguments, name) for name, key in keys.items() if getattr(arguments, name) is not None}
 
 
@@ -271,7 +271,7 @@ _TYPE_NAMES: Final[dict[type, str]] = {
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """Returns the `MatchDescription` fields that a file sets, by name. Raises `DescriptionError` with file and key."""
+    """Returns the `MatchDescription` fields set by a file, by name. Raises `DescriptionError` for an invalid file."""
     try:
         # The size is limited because Python's TOML reader takes quadratic time for some texts.
         data = tomllib.loads(read_text(path, limit=1 << 16))
@@ -287,7 +287,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
-    """Returns the `MatchDescription` fields in the data of a file, by name. Raises `DescriptionError` with the key."""
+    """Returns a dict of the `MatchDescription` fields in the TOML `data`. Raises `DescriptionError`, naming the key."""
     kinds = get_type_hints(MatchDescription) | {"tc": str, "engines": list}
     del kinds["resume"], kinds["overwrite"]
     values = _checked(data, kinds)
@@ -315,7 +315,7 @@ def _engine(data: object, name: str, limit: str) -> EngineSpec:
 
 
 def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: Iterable[str] = ()) -> dict[str, Any]:
-    """Returns a table's values. Raises `DescriptionError` unless its keys and types match `kinds` and `required`."""
+    """Returns a dict of a table's values. Raises `DescriptionError` unless it matches `kinds` and `required`."""
     if not isinstance(data, dict):
         raise DescriptionError(f"{name} must be a table, not {shown(repr(data))}")
     place = f"{name}." if name else ""
@@ -329,12 +329,12 @@ def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: I
 
 
 def _value(value: Any, kind: Any, name: str) -> Any:
-    """Returns the key's value, with a table as a dataclass. Raises `DescriptionError` if its type is not `kind`."""
+    """Returns `value`, or a dataclass made from it if `kind` is one. Raises `DescriptionError` for a wrong type."""
     kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
     if is_dataclass(kinds[0]):
         required = [item.name for item in fields(kinds[0]) if item.default is item.default_factory is MISSING]
         return kinds[0](**_checked(value, get_type_hints(kinds[0]), name, required))  # type: ignore[operator]
-    # In Python, a bool is an int, but "rounds = true" is a mistake. A float may be written as a whole number.
+    # In Python, a bool is an int, but "rounds = true" is a mistake. A whole number may stand for a float.
     allowed = (*kinds, int) if float in kinds else tuple(kinds)
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
         expected = " or ".join(_TYPE_NAMES[one] for one in kinds)

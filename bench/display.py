@@ -6,7 +6,7 @@ from typing import Any
 
 
 def figures_table(figures: dict[str, str]) -> Any:
-    """Returns labels and texts as a rich table of two columns."""
+    """Returns a rich table of two columns: the labels (the keys of `figures`) and their texts."""
     from rich.table import Table
 
     table = Table(show_header=False, box=None, pad_edge=False)
@@ -23,6 +23,6 @@ def result_console() -> Any:
 
     # Markup is disabled because engine names may contain it.
     console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:  # a file has no width
+    if not console.is_terminal:  # a file or pipe has no width
         console.width = 140
     return console

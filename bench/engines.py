@@ -25,12 +25,12 @@ def _this_secateur() -> list[str]:
     return [sys.executable, str(PROJECT_ROOT / "uci_main.py")]
 
 
-#: The command that starts this Secateur.
+#: The command that starts the Secateur that is running.
 SECATEUR: Final = _this_secateur()
 
 
 class EngineSpecError(CommandError, ValueError):
-    """Raised if the description of an engine is invalid; the message names the key."""
+    """Raised if the description of an engine is invalid; the message says which part of it."""
 
 
 class MissingEngineError(EngineSpecError, MissingError):
@@ -41,8 +41,8 @@ class MissingEngineError(EngineSpecError, MissingError):
 class EngineSpec:
     """An engine of a match.
 
-    `command` is the program with its arguments, `directory` is the folder in which it starts, `options` contains pairs
-    of UCI option name and value (as text), and `limit` is its time control. `restart` means a new process per game.
+    `command` is the program with its arguments, `directory` the folder in which the program starts, and `limit` the
+    engine's time control. `options` are UCI options as (name, value) texts. `restart` means a new process per game.
     """
 
     name: str
@@ -53,7 +53,7 @@ class EngineSpec:
     restart: bool = False
 
     def process_key(self) -> tuple[object, ...]:
-        """Returns a key that is equal for engines that can share a process: limits and option values may differ."""
+        """Returns a key that is equal for engines that can share a process. Limits and option values may differ."""
         return self.name, self.command, self.directory, tuple(name for name, _ in self.options)
 
     def resolved_program(self) -> str:
@@ -63,7 +63,7 @@ class EngineSpec:
         if not base.is_dir():
             raise MissingEngineError(f"engine {self.name}: there is no folder {shown(base)}")
         if not Path(program).is_absolute() and len(Path(program).parts) > 1 and (base / program).exists():
-            program = str((base / program).absolute())  # not resolved: a link may be a virtual environment's Python
+            program = str((base / program).absolute())  # links are kept: a virtual environment's Python is one
         found = shutil.which(program)
         if found is not None:
             return str(Path(found).absolute())
@@ -75,9 +75,9 @@ class EngineSpec:
 
 def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallback: str = "") -> EngineSpec:
     """Builds an engine from `key=value` texts like those of cutechess-cli: cmd, name, arg, dir, tc, st, nodes, depth,
-    restart, option.NAME. `pairs` override `defaults`; `fallback` is the limit if neither sets one.
+    restart, option.NAME. `pairs` override `defaults`; `fallback` is the limit if neither sets a limit.
 
-    A text without "=" is the command. Raises `EngineSpecError`, and PathError for an invalid path.
+    A text without "=" is the command. Raises `EngineSpecError` for an invalid text, PathError for an invalid path.
     """
     values: dict[str, str] = {}
     arguments: list[str] = []
@@ -103,7 +103,7 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
                     f"'{pair}': unknown key; expected cmd, name, arg, dir, tc, st, nodes, depth, restart or option.NAME"
                 )
         values |= own_values
-        # An engine's own limits replace the common limits; they are not combined.
+        # An engine's own limits replace the common limits; the two are not combined.
         limits = own_limits or limits
     if "cmd" not in values:
         raise EngineSpecError("an engine needs cmd=")
@@ -167,7 +167,7 @@ def make_engine(
 
 
 def split_command(text: str) -> tuple[str, ...]:
-    """Splits a command line into words, unless it is a file's name. Raises `EngineSpecError` for unbalanced quotes."""
+    """Splits a command into words unless all of it names a file. Raises `EngineSpecError` for unbalanced quotes."""
     if Path(text).is_file():
         return (text,)
     try:

@@ -36,7 +36,7 @@ class GameTask:
 
     @property
     def round_name(self) -> str:
-        """The PGN Round tag: the pair and the game's number in it, both counted from 1."""
+        """The PGN Round tag: the number of the pair and the game's number in the pair, both counted from 1."""
         return f"{self.pair + 1}.{self.game - 2 * self.pair + 1}"
 
 
@@ -50,14 +50,14 @@ class Clock:
         self.moves_to_go = control.moves
 
     def patience(self, hang_seconds: float) -> float:
-        """Returns the seconds to wait for a move: the time limit plus margin and grace, or else `hang_seconds`."""
+        """Returns the seconds to wait for a move: limit, margin and grace, or `hang_seconds` if there is no limit."""
         allowed = self._allowed()
         return hang_seconds if allowed is None else allowed + self._margin + GRACE_SECONDS
 
     def spend(self, seconds: float) -> float | None:
-        """Updates the clock after a move; returns the seconds beyond the limit, or None if the move was in time.
+        """Updates the clock after a move. Returns the seconds beyond the limit, or None if the move was in time.
 
-        A move may exceed the limit by the margin. As in cutechess-cli, 10.9 ms count as 10 ms.
+        A move that exceeds the limit by at most the margin is in time. As in cutechess-cli, 10.9 ms count as 10 ms.
         """
         allowed = self._allowed()
         over = None

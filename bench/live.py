@@ -10,7 +10,7 @@ from bench.results import GameResult
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.progress import Display, duration
 
-#: The time left is estimated from this many recent games, because a resumed match's games arrive all at once.
+#: The time left is estimated from this many recent games, because the earlier games of a resumed match arrive at once.
 PACE_GAMES = 64
 
 

@@ -110,7 +110,7 @@ def load_openings(
 
 
 def _read_book(path: Path) -> tuple[str, bytes]:
-    """Returns a book's name and contents, both after decompression. Raises BookError if it cannot be read."""
+    """Returns the name and the contents of a book after decompression. Raises BookError if the file is unreadable."""
     name, ending = path.name, path.suffix.lower()
     try:
         data = read_bytes(path, MOST_BYTES)
@@ -158,7 +158,7 @@ def _epd_opening(line: str) -> Opening:
 
 
 def parse_position(line: str, chess960: bool = False) -> tuple[chess.Board, dict[str, object]]:
-    """Returns the position and the EPD operations (by opcode) of a line. Raises ValueError if it is not playable."""
+    """Returns the position and the operations (by opcode) of an EPD or FEN line. Raises ValueError if it is invalid."""
     fields = line.split()
     board = chess.Board(chess960=chess960)
     operations: dict[str, object] = {}
@@ -181,7 +181,7 @@ def _check_playable(board: chess.Board) -> None:
 
 
 def _pgn_opening(raw: RawGame, plies: int | None) -> Opening:
-    """Returns the first `plies` plies (None: all) of a game. Raises ValueError if they are not a usable opening."""
+    """Returns the first `plies` plies (None: all) of a game as an opening. Raises ValueError if it is not usable."""
     if len(raw.data) > _LONGEST_GAME:
         raise ValueError(f"the game is too long for an opening ({len(raw.data)} bytes)")
     game = raw.parse()
@@ -197,7 +197,7 @@ def _pgn_opening(raw: RawGame, plies: int | None) -> Opening:
 
 
 def parse_plies(text: str) -> tuple[int, int]:
-    """Parses `8` or `8-10` into the least and most random plies, up to 100. Raises `BookError` for other texts."""
+    """Parses `8` or `8-10` as the least and greatest number of plies (0 to 100). Raises `BookError` for other texts."""
     first, _, last = text.partition("-")
     try:
         plies = int(first), int(last or first)

@@ -40,7 +40,7 @@ __all__ = [
 #: Modules that build the package but do not belong to it.
 LEFT_OUT: Final = ("bench/packaging.py", "engine/checkout")
 
-#: The 17 in 2.17, the oldest version of the GNU C library for which wheels are tagged (that of manylinux2014).
+#: The minor version of the oldest GNU C library for which wheels are tagged, which is 2.17 (that of manylinux2014).
 OLDEST_GLIBC: Final = 17
 
 _is_editable = False
@@ -53,7 +53,7 @@ def kernels() -> list[Path]:
 
 
 def platform_tag(libraries: list[Path]) -> str:
-    """Returns the platform tag of a wheel with these libraries; on Linux, it names the oldest usable C library."""
+    """Returns the platform tag of a wheel with these libraries. On Linux, the tag names the oldest usable C library."""
     system = re.sub("[-.]", "_", sysconfig.get_platform())
     used = [int(number) for path in libraries for number in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())]
     if sys.platform != "linux" or not used:
@@ -94,7 +94,7 @@ class BuildModules(build_py):  # type: ignore[misc]  # setuptools may come witho
 
 
 class Metadata(egg_info):  # type: ignore[misc]  # as above
-    """The metadata of the package, with the installed name as the only top-level package."""
+    """The metadata of the package, with `secateur` as the only top-level package."""
 
     def run(self) -> None:
         """Writes the metadata."""
@@ -104,7 +104,7 @@ class Metadata(egg_info):  # type: ignore[misc]  # as above
 
 @contextmanager
 def _folder_of_its_own() -> Iterator[None]:
-    """Makes setuptools, during the block, work in a temporary folder and tag the wheel for its kernels."""
+    """Makes setuptools work in a temporary folder, and tag the wheel for its kernels, during a `with` block."""
     libraries = [] if _is_editable else kernels()
     tag = f"[bdist_wheel]\nplat_name = {platform_tag(libraries)}\n" if libraries else ""
     with TemporaryDirectory() as folder:
@@ -128,5 +128,5 @@ def build_editable(wheel_directory: str, config_settings: Any = None, metadata_d
 
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
-    """Builds an archive of the sources in `sdist_directory`; returns the file name of the archive."""
+    """Archives the checkout's files, writes the archive to `sdist_directory` and returns the archive's file name."""
     return str(build_meta.build_sdist(sdist_directory, config_settings))

@@ -1,7 +1,7 @@
-"""Runs of many numbered items (pairs of games) between two versions of one engine, for `spsa` and `ablation`.
+"""Runs of many pairs of games (numbered items) between two versions of one engine, for `spsa` and `ablation`.
 
 `play_pairs` plays items in local processes or on a cluster. `StateFile` saves the results as JSON lines, from which a
-run can resume. The first line has the settings, and each other line the points or the faults of one item.
+run can resume. The first line contains the settings. Each other line contains the points or the faults of one item.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PLUS, MINUS = "plus", "minus"
 
 
 class PairsError(CommandError, ValueError):
-    """Raised if games cannot be played, a state file cannot be used, or the results are insufficient, in one line."""
+    """Raised if games cannot be played, a state file is unusable or results do not suffice; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def play_pairs(
     concurrency: int = 1,
     cluster: str | None = None,
 ) -> Iterator[tuple[int, int]]:
-    """Plays items, `concurrency` at a time. Adds the points of each to `state`, then yields its number and points.
+    """Plays items, `concurrency` at a time. Adds each item's points to `state`, then yields its number and points.
 
     If an engine or a worker fails, the item gets no points, and `on_problem` is called with its number and each fault.
     Raises `PairsError` after PATIENCE failed items in a row or if the state cannot be written, and `ClusterError` if
@@ -98,9 +98,9 @@ def play_pairs(
 class StateFile:
     """The results of a run, in memory and, if there is a path, in a file.
 
-    `settings` describes the run in the first line; it is None before `begin`. `results` has the points by item number,
-    in order of completion; `faults` counts failed games. Only the holder of the file's lock (`engine.files.locked`)
-    may write it. Raises `PairsError` if the file is damaged, is of another kind, or cannot be read or written.
+    `settings`, in the first line, describes the run; it is None before `begin`. `results` maps item numbers to points,
+    in order of completion. `faults` counts failed games. Only the holder of the file's lock (`engine.files.locked`)
+    may write the file. Raises `PairsError` if the file is damaged, is of another kind, or cannot be read or written.
     """
 
     def __init__(self, path: Path | None, command: str, *, read: bool = True, write: bool = True) -> None:
@@ -131,7 +131,7 @@ class StateFile:
         return head.startswith(b'{"%s": ' % self._key.encode())
 
     def _read(self, path: Path, text: bytes) -> None:
-        """Parses the contents of the file, except a last line that a killed process left incomplete."""
+        """Parses the file's contents, except an incomplete last line. Raises `PairsError` for an invalid line."""
         whole = text[: text.rfind(b"\n") + 1]
         lines = whole.splitlines()
         try:
@@ -154,7 +154,7 @@ class StateFile:
             self._output.keep = len(whole)
 
     def _take(self, line: dict[str, int]) -> None:
-        """Adds the result in a parsed line. Raises KeyError, TypeError, AttributeError or ValueError if invalid."""
+        """Adds the result in a parsed line. Raises KeyError, TypeError, AttributeError or ValueError for a bad line."""
         number, points = line["number"], line.get("points")
         if type(number) is not int or (points is not None and (type(points) is not int or abs(points) > 2)):
             raise ValueError
@@ -171,13 +171,13 @@ class StateFile:
         self._write({self._key: FORMAT, "settings": settings})
 
     def add(self, number: int, points: int = 0, faults: int = 0) -> None:
-        """Adds the points of an item or, if it failed, its number of faults. The line is on the disk on return."""
+        """Adds an item's points or, if it failed, its number of faults. On return, the new line is on the disk."""
         line = {"number": number, **({"faults": faults} if faults else {"points": points})}
         self._take(line)
         self._write(line)
 
     def missing(self, numbers: range) -> Iterator[int]:
-        """Returns an iterator over those of `numbers` that have no result, in order."""
+        """Returns an iterator over the items in `numbers` that have no result, in order."""
         return (number for number in numbers if number not in self.results)
 
     def _write(self, line: dict[str, Any]) -> None:

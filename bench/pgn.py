@@ -1,8 +1,8 @@
 """Functions that write games as PGN for python-chess and GUIs, and read PGN files from any program.
 
-Each engine move has a comment in cutechess-cli's style, followed by two tags that GUIs know, the evaluation from
-White's point of view and the time: `{ +0.35/12 0.105s, n=4711 [%eval 0.35,12] [%emt 0:00:00.105] }`. Opening moves have
-`{ book }`. Files are split into games before they are parsed, so a broken game does not affect the others.
+Each engine move has a comment like `{ +0.35/12 0.105s, n=4711 [%eval 0.35,12] [%emt 0:00:00.105] }`. It is in the style
+of cutechess-cli, with two tags that GUIs know: the evaluation from White's point of view, and the time. Opening moves
+have `{ book }`. Files are split into games before the games are parsed, so a broken game does not affect the others.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _STANDARD_TERMINATION: Final = {
     **dict.fromkeys((Termination.TABLEBASE, Termination.MAX_MOVES), "adjudication"),
 }
 
-#: Patterns of the phrases by which match programs describe the end of a game. The first match counts.
+#: Patterns of the phrases by which match programs describe the end of a game. The first pattern that is found counts.
 _REASONS: Final = (
     ("syzygytb|tablebase|tb position", Termination.TABLEBASE),
     ("on time|time forfeit", Termination.TIME_FORFEIT),
@@ -63,7 +63,7 @@ logging.getLogger("chess.pgn").setLevel(logging.CRITICAL)
 
 
 def termination_of(text: str) -> Termination:
-    """Returns the reason for a game's end that `text` gives in the words of a match program or PGN tag, or OTHER."""
+    """Returns the reason for a game's end, given in a match program's words or a PGN tag; OTHER if it is unknown."""
     lowered = text.lower()
     try:
         return Termination(lowered)
@@ -131,8 +131,8 @@ class PgnLog:
     """A PGN file to which each finished game is appended and synced to the disk at once.
 
     If a write fails, the games wait in memory until the next append. The first write truncates the file to the size
-    given to `go_on`, 0 by default. If another program has removed, replaced or changed the file, the games go to a new
-    file in the same folder, which becomes `output`. The constructor raises OSError if the file cannot be written.
+    given to `go_on` (default: 0). If another program has removed, replaced or changed the file, `output` becomes a new
+    file in the same folder, which gets all further games. The constructor raises OSError if the file is not writable.
     """
 
     def __init__(self, path: Path) -> None:
@@ -224,7 +224,7 @@ class RawGame:
         return _END.search(self.text) is not None
 
     def problem(self) -> str | None:
-        """Returns a message if a required tag or the final result is missing, or the Result tag is wrong, or None."""
+        """Returns a message if a required tag or the final result is missing or the Result tag is wrong; else None."""
         missing = next((tag for tag in ("White", "Black", "Result") if tag not in self.tags), None)
         if missing:
             return f"the {missing} tag is missing"
@@ -248,7 +248,7 @@ class RawGame:
 def split_games(source: str | Path | bytes) -> Iterator[RawGame]:
     """Yields the games of a PGN file, given by its path or its contents (bytes).
 
-    A line after the moves that begins with `[` starts a new game; inside a comment, the whole line must be a tag.
+    After moves, a line that begins with `[` starts a new game; inside a comment, only a line that is a whole tag does.
     Raises OSError if the file cannot be read.
     """
     data = source if isinstance(source, bytes) else read_bytes(source, MOST_BYTES)

@@ -1,4 +1,4 @@
-"""The function `play`, with which all commands play matches, and the choice of a runner."""
+"""The function `play`, which plays matches and tournaments for all commands, and the choice of a runner."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def play(
     on_game: OnGame = lambda game: True,
     on_problem: OnProblem = lambda problem: None,
 ) -> MatchResult:
-    """Plays the match on the runner that the description names, or on the first that is available.
+    """Plays the match or tournament with the runner that `pick_runner` returns.
 
     `on_game` gets every finished game in order of completion (those of a resumed match first) and ends the match by
     returning False. `on_problem` gets a line for each engine that cannot play, and for a PGN file that cannot be
-    written. Ctrl-C also ends the match; then `interrupted` is set in the result. Raises CommandError.
+    written. Ctrl-C also ends the match and sets `interrupted` in the result. Raises CommandError if the match fails.
     """
     try:
         # Missing programs are reported before a long book is read.
@@ -53,7 +53,7 @@ def play(
 
 
 def _check_games(description: MatchDescription) -> None:
-    """Raises `DescriptionError` if the PGN file is the book, or has games that may not be replaced, and OSError."""
+    """Raises `DescriptionError` if the PGN file is the book or has games that must not be replaced, and OSError."""
     if not description.pgn:
         return
     pgn = Path(description.pgn)
@@ -72,7 +72,7 @@ def _check_games(description: MatchDescription) -> None:
         # The other runners write no match tag, so their games are recognised by event and players.
         players = {raw.tags.get("White"), raw.tags.get("Black")}
         is_ours = MATCH_TAG in raw.tags or (raw.tags.get("Event") == description.event and players <= names)
-        if not is_ours and raw is games[-1]:  # a match was killed while it wrote this game
+        if not is_ours and raw is games[-1]:  # perhaps a match was killed while it wrote this game
             is_ours = any(is_cut_game(raw, event, names) for event in events)
         if not is_ours:
             raise DescriptionError(f"{shown(pgn)}:{raw.line}: this game was not written by a Secateur match")
@@ -81,7 +81,7 @@ def _check_games(description: MatchDescription) -> None:
 def pick_runner(description: MatchDescription) -> Runner:
     """Returns the runner that the description names; for "auto", a suitable one on the PATH, else the built-in one.
 
-    Raises `PlayError` if the named runner cannot resume a match or use a cluster, as the description asks.
+    Raises `PlayError` if the description names another program but requires it to resume a match or use a cluster.
     """
     only_builtin = description.resume or description.cluster is not None
     if description.runner in PROGRAMS:

@@ -55,7 +55,7 @@ def check_path(path: str | Path | Output) -> Output:
 
 
 def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | None = None) -> None:
-    """Draws the first engine's score, with its 95 % interval, after each pair of games and, with `sprt`, the LLR below.
+    """Draws the first engine's score and its 95 % interval after each pair of games, and the LLR if `sprt` is given.
 
     Raises `PlotError` if no pair is finished, or as `check_path` and `save_figure` do.
     """
@@ -83,7 +83,7 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
     upper.axhline(50, color="grey", linewidth=0.8)
     upper.fill_between(counts, low_ends, high_ends, color=_BAND, alpha=0.6, linewidth=0, label="95 % interval")
     upper.plot(counts, scores, color=_LINE, label="score")
-    # The first tenth does not set the limits, because its wide intervals would flatten the rest.
+    # The first tenth of the curve does not affect the limits of the axis: its wide intervals would flatten the rest.
     settled = len(counts) // 10
     upper.set_ylim(max(min(45.0, *low_ends[settled:]) - 3, -3), min(max(55.0, *high_ends[settled:]) + 3, 103))
     upper.set_ylabel("score, %")
@@ -103,7 +103,7 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
 def new_figure(
     rows: int, height: float | None = None, *, columns: int = 1, width: float = 8.0, share: bool = True
 ) -> tuple[Figure, list[Axes]]:
-    """Returns a figure of `width` by `height` inches and its plots, by rows; with `share`, a column has one x axis."""
+    """Returns a figure of `width` by `height` inches, and its plots row by row. `share` links a column's x axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,7 +1,7 @@
-"""Checks that the figures that code and documentation quote from the ledger agree with it.
+"""Checks that the figures that code and documentation quote from the ledger agree with its records.
 
-A figure precedes the tag of its record: an Elo as in `+38.1 +- 9.2  [ledger: null-move]`, a suite as in
-`193 of 201  [ledger: wac]`, a match played to find faults as in `2000 games, 0 faults  [ledger: clean]`.
+A figure precedes the tag of its record. Examples are `+38.1 +- 9.2  [ledger: null-move]` for an Elo,
+`193 of 201  [ledger: wac]` for a suite, and `2000 games, 0 faults  [ledger: clean]` for a match to find faults.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ELO: Final = re.compile(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?:\s*\+-\s*\d+(?:\.\d+)?
 def wrong_quotes(text: str, place: str, records: Iterable[Record | SuiteRecord]) -> list[str]:
     """Returns a line for each tag that does not follow a figure of its record, and for each `N Elo` without a tag.
 
-    `place` names the text in these lines. An Elo in a fenced Markdown block needs no tag: it is a program's output.
+    `place` names the text in these lines. An Elo in a fenced Markdown block needs no tag: such a block is output.
     """
     known = {record.id: record for record in records}
     problems = []
@@ -61,7 +61,7 @@ def quoting_files(root: Path = PROJECT_ROOT) -> list[Path]:
     files = [root / "uci_main.py", *root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("eval/**/*.md")]
     for package in ("engine", "eval", "search", "bench"):
         files += (root / package).rglob("*.py")
-    # These two files contain the pattern as an example.
+    # These two files contain tags of records as examples.
     patterns = {root / "bench" / name for name in ("quotes.py", "records.py")}
     return sorted(path for path in files if path.is_file() and path not in patterns)
 

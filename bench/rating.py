@@ -1,8 +1,8 @@
 """Maximum-likelihood ratings of engines from a set of games, with anchors and 95 % intervals.
 
-The model is that of Bradley and Terry, which Ordo uses: with the rating difference d (white's minus black's, plus the
-white advantage), white's expected score is 1 / (1 + 10 ** (-d / 400)), and a draw is half a point. At the likeliest
-ratings, every engine's expected score is its actual score.
+The model is that of Bradley and Terry, which Ordo uses: with the rating difference d (White's minus Black's, plus the
+white advantage), White's expected score is 1 / (1 + 10 ** (-d / 400)), and a draw is half a point. At the likeliest
+ratings, the expected score of every rated engine that is not an anchor equals its actual score.
 
 The intervals come from the sandwich estimator on pairs of games, which uses the observed spread of the results and
 allows for the correlation between the two games of a pair. This module needs SciPy.
@@ -25,13 +25,13 @@ from engine.errors import CommandError
 
 Floats = NDArray[np.float64]
 
-#: Rating points in a natural unit: 400 points mean odds of ten to one.
+#: The number of rating points in a natural unit, in which odds are exp(difference). 400 points mean odds of 10 to 1.
 UNIT: Final = 400.0 / math.log(10.0)
 
-#: With fewer pairs than this, the observed spread is unreliable, so the interval is at least as wide as the model's.
+#: With fewer pairs than this, the observed spread is unreliable, so an interval is at least as wide as the model's.
 FEW_PAIRS: Final = 16
 
-#: A coefficient larger than this (in natural units; odds of 160 000 to 1) counts as diverged.
+#: A coefficient whose absolute value exceeds this (in natural units; odds of 160 000 to 1) counts as diverged.
 RUNAWAY: Final = 12.0
 
 
@@ -41,9 +41,9 @@ class RatingError(CommandError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """The rating of one engine. `rating` is None if the games do not allow a finite one; then `note` says why.
+    """The rating of an engine. If the games allow no finite rating, `rating` and `error` are None, and `note` says why.
 
-    `error` is half of the 95 % interval relative to the anchor, or to the average if there is none; 0 for an anchor.
+    `error` is half of the 95 % interval, relative to the anchors or, without anchors, to the average; 0 for an anchor.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class RatingList:
-    """A list of ratings, best first and unrated last, with the white advantage in rating points."""
+    """A list of ratings, best first and unrated last, with the white advantage and its error in rating points."""
 
     ratings: tuple[Rating, ...]
     white_advantage: float
@@ -83,7 +83,7 @@ def rate(
 ) -> RatingList:
     """Rates every engine that played. The ratings of `anchors` are fixed; without anchors, the average rating is 0.
 
-    `white_advantage` is in rating points; None means that it is estimated. Raises `RatingError` for too few games.
+    `white_advantage` is in rating points, or None to estimate it. Raises `RatingError` if the games do not suffice.
     """
     anchors = dict(anchors or {})
     finished = [game for game in games if game.is_finished]
@@ -125,9 +125,10 @@ def rate(
 
 
 def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]) -> list[str]:
-    """Returns the players with finite ratings: chains of points lead from each to every other (Ford's condition).
+    """Returns the players with finite ratings: the anchors' group, or without anchors the largest group.
 
-    If there are several groups, returns that of the anchors, or else the largest. Raises `RatingError` for one player.
+    In a group, a chain of players who each scored against the next leads from every player to every other (Ford's
+    condition). Raises `RatingError` if the group has only one player.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -149,9 +150,9 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
 
 
 class _Games:
-    """The n games between rated players as arrays of length n: white, black (indices into `players`), points, pair.
+    """The n games between `players`, as arrays of length n: `white`, `black` (indices), `points` (White's) and `pair`.
 
-    `design` is float64[n, players + 1], a row per game: 1 in white's column, -1 in black's, 1 in the last (advantage).
+    `design` is float64[n, players + 1]. A row has 1 in White's column, -1 in Black's and 1 in the last (advantage).
     """
 
     def __init__(self, games: Sequence[GameResult], players: list[str]) -> None:
@@ -171,10 +172,10 @@ class _Games:
 
 
 def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -> Floats:
-    """Returns the x that makes `points` (0 to 1) likeliest if 1 / (1 + exp(-(offset + slopes x))) is their expectation.
+    """Returns the x that makes `points` (0 to 1) likeliest if 1 / (1 + exp(-(offset + slopes @ x))) is their mean.
 
-    `slopes` is float64[n, k] of rank k, the result float64[k]. The result is large (see RUNAWAY) if the likelihood has
-    no maximum. Raises `RatingError` if no x fits with this offset.
+    `points` is float64[n], `slopes` is float64[n, k] of rank k, and x is float64[k]. If the likelihood has no maximum,
+    x is large (see RUNAWAY). Raises `RatingError` if the fit does not converge.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -201,7 +202,7 @@ def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -
 
 
 def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple[Floats, float]:
-    """Returns the likeliest strengths, float64[players], and white advantage; keeps `fixed` and a given `white`."""
+    """Returns the likeliest strengths, float64[players], and white advantage. Keeps `fixed` and, if given, `white`."""
     players = data.design.shape[1] - 1
     values = np.full(players + 1, np.mean(list(fixed.values())) if fixed else 0.0)
     values[list(fixed)] = list(fixed.values())
@@ -219,7 +220,7 @@ def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple
 
 
 def _covariance(data: _Games, strengths: Floats, white: float, fixed: list[int], white_is_free: bool) -> Floats:
-    """Returns the covariance of the strengths and, last, the white advantage, float64[players + 1, players + 1].
+    """Returns the covariance of the strengths and the white advantage (last), as float64[players + 1, players + 1].
 
     Without anchors, the pseudo-inverse keeps the average strength fixed.
     """

@@ -34,7 +34,7 @@ class LedgerError(CommandError, ValueError):
 
 
 class RecordThereError(LedgerError, MissingError):
-    """Raised if the ledger already has a record of this id. The arguments are valid, so the exit status is 1."""
+    """Raised if the ledger already has a record with the id. The arguments are valid, so the exit status is 1."""
 
 
 def today() -> str:
@@ -46,10 +46,10 @@ def today() -> str:
 class Record:
     """The record of a match. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
 
-    `elo0`, `elo1`, `model` and `llr` are None for a match without a stop rule; `bench_nodes` is None if unknown.
+    For a match without a sequential test, `verdict` is "measured", and `elo0`, `elo1`, `model` and `llr` are None.
     Elo, its error and nElo are None if the points are so one-sided that the interval is infinite. `faults` counts the
-    games lost by a crash, a hang, an illegal move or on time; it is None if they were not counted. The verdict of a
-    match without a stop rule is "measured".
+    games lost by a crash, a hang, an illegal move or on time; None means that these games were not counted.
+    `bench_nodes` is None if it is unknown.
     """
 
     id: str
@@ -121,7 +121,7 @@ def _check_id(text: str) -> None:
 
 
 def check_unused(text: str, folder: Path | None = None) -> None:
-    """Raises `LedgerError` if `text` is not a valid id, and `RecordThereError` if the ledger has a record of it."""
+    """Raises `LedgerError` if the id `text` is invalid, and `RecordThereError` if the ledger has a record with it."""
     _check_id(text)
     path = (LEDGER if folder is None else folder) / f"{text}.json"
     if os.path.lexists(path):
@@ -172,12 +172,12 @@ AnyRecord = TypeVar("AnyRecord", Record, SuiteRecord)
 
 
 def load(folder: Path | None = None) -> list[Record]:
-    """Returns the records of all matches, sorted by date and id. Raises `LedgerError`, which names the invalid file."""
+    """Returns the records of all matches, sorted by date and id. Raises `LedgerError` if a file is invalid."""
     return _load(Record, LEDGER if folder is None else folder)
 
 
 def load_suites(folder: Path | None = None) -> dict[str, SuiteRecord]:
-    """Returns a dict of all suite records by id, sorted by id. Raises `LedgerError`, which names the invalid file."""
+    """Returns a dict of all suite records by id, sorted by id. Raises `LedgerError` if a file is invalid."""
     found = _load(SuiteRecord, (LEDGER if folder is None else folder) / "suites")
     return {record.id: record for record in sorted(found, key=lambda record: record.id)}
 
@@ -205,16 +205,16 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
 
 
 def save(record: Record, folder: Path | None = None) -> Path:
-    """Writes a new record and the table; returns the file. Raises `LedgerError` if the id is taken or writing fails."""
+    """Writes a record and the table; returns the record's path. Raises `LedgerError` for a used id or on failure."""
     folder = LEDGER if folder is None else folder
     check_unused(record.id, folder)
     return _save(record, folder, folder / f"{record.id}.json")
 
 
 def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
-    """Replaces a suite record or writes a new one, and writes the table; returns the file. Raises `LedgerError`."""
+    """Writes or replaces a suite record, and writes the table; returns the record's path. Raises `LedgerError`."""
     folder = LEDGER if folder is None else folder
-    load_suites(folder)  # reports an invalid file at that place instead of replacing it
+    load_suites(folder)  # raises an error for an invalid file instead of replacing it
     return _save(record, folder, folder / "suites" / f"{record.id}.json")
 
 
@@ -276,7 +276,7 @@ def circumstances_of(description: MatchDescription) -> dict[str, str]:
 
 
 def make_record(results: MatchResult, sprt: Sprt | None = None, **known: Any) -> Record:
-    """Returns the record of a match from the point of view of its first engine; `known` contains the other fields.
+    """Returns the record of a match from the point of view of its first engine. `known` contains its other fields.
 
     Raises `LedgerError` if there are no games.
     """

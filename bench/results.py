@@ -1,6 +1,6 @@
 """The results of games (`GameResult`) and of matches (`MatchResult`).
 
-All runners and the PGN reader return these. They are plain data, so they can be pickled for another machine.
+All runners and the PGN reader return these objects, which are plain data and can be pickled for another machine.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-#: The points for white, by the result of a finished game.
+#: The points for White, by the result of a finished game.
 WHITE_POINTS: Final[dict[str, float]] = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
 
 
@@ -48,7 +48,7 @@ FAULTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """A move of an engine or the book: `uci`, its score (centipawns or moves to mate, for the mover), and its cost."""
+    """A move of an engine or book, with the mover's score (centipawns or moves to mate), time, depth and nodes."""
 
     uci: str
     seconds: float = 0.0
@@ -83,17 +83,17 @@ class GameResult:
 
     @property
     def white_points(self) -> float:
-        """The points for white: 1, 0.5 or 0. Raises KeyError for an unfinished game ("*")."""
+        """The points for White: 1, 0.5 or 0. Raises KeyError for an unfinished game ("*")."""
         return WHITE_POINTS[self.result]
 
     @property
     def is_finished(self) -> bool:
-        """True if the game has a result, so that it counts."""
+        """True if the game has a result other than "*", so that it counts."""
         return self.result in WHITE_POINTS
 
     @property
     def faulty_engine(self) -> str | None:
-        """The engine that lost by its own fault (a termination in FAULTS), or None."""
+        """The engine that lost by its own fault (a termination in FAULTS), or None if there was no fault."""
         if self.termination not in FAULTS or self.result not in ("1-0", "0-1"):
             return None
         return self.black if self.result == "1-0" else self.white
@@ -113,7 +113,7 @@ class GameResult:
         return f"{self.title}: {detail if detail.startswith(engine) else f'{engine}: {detail}'}"
 
     def points(self, engine: str) -> float:
-        """Returns the points of `engine`: 1, 0.5 or 0. Raises ValueError if it did not play this game."""
+        """Returns the points of `engine`: 1, 0.5 or 0. Raises ValueError if `engine` did not play this game."""
         if engine == self.white:
             return self.white_points
         if engine == self.black:
@@ -146,7 +146,7 @@ class MatchResult:
         return 0 if complete and not self.problems and not self.interrupted else 1
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the whole result without moves, for `--json`."""
+        """Returns the result, without the moves of the games, as a dict for `--json`."""
         keys = ("game", "pair", "white", "black", "result", "termination", "detail", "plies", "final_fen")
         facts = ("games_planned", "stopped_early", "interrupted", "problems", "notes")
         return {
@@ -167,7 +167,7 @@ def win_draw_loss(games: Iterable[GameResult], engine: str) -> tuple[int, int, i
 
 
 def complete_pairs(games: Iterable[GameResult]) -> Iterator[tuple[GameResult, GameResult]]:
-    """Yields the pairs with two finished games, in order of completion; the games of a pair are in order of number."""
+    """Yields the pairs with two finished games, in order of completion. In each pair, the earlier game comes first."""
     first: dict[int, GameResult] = {}
     for game in games:
         if not game.is_finished:

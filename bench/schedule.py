@@ -15,7 +15,7 @@ from engine.files import count_of
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A match with its openings, one for each pair (repeated if there are too few), and the problems with its book."""
+    """A match with its openings, one for each pair (reused if there are too few), and the book's problems."""
 
     description: MatchDescription
     openings: tuple[Opening, ...]
@@ -61,7 +61,7 @@ def pairings(description: MatchDescription) -> list[tuple[EngineSpec, EngineSpec
 
 
 def make_plan(description: MatchDescription) -> Plan:
-    """Reads the book of a description and returns the plan. Raises `BookError` if the book cannot be used."""
+    """Reads the book of a description and returns the plan of its match. Raises `BookError` if the book is unusable."""
     book = description.book
     if book is None:
         return Plan(description, (Opening(),))

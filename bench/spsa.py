@@ -1,8 +1,8 @@
 """Simultaneous perturbation stochastic approximation (SPSA), which tunes many parameters at once by paired games.
 
 Each iteration changes every parameter up or down at random, plays the engine with these changes against the engine with
-the opposite changes, and shifts every parameter a little towards the winner's value. It takes two measurements, however
-many parameters there are. (J. C. Spall, IEEE Transactions on Automatic Control 37, 1992, and IEEE
+the opposite changes, and shifts every parameter a little towards the winner's value. The number of games per iteration
+does not depend on the number of parameters. (J. C. Spall, IEEE Transactions on Automatic Control 37, 1992, and IEEE
 Transactions on Aerospace and Electronic Systems 34, 1998. The form for games, with gains given by their last values, is
 that of Stockfish's fishtest.)
 """
@@ -24,20 +24,20 @@ from search.tunables import Tunable
 
 Floats = NDArray[np.float64]
 
-#: Spall's exponents of gain and perturbation, the smallest that the theory allows.
+#: Spall's exponents of the gain and of the perturbation, which are the smallest that the theory allows.
 ALPHA: Final = 0.602
 GAMMA: Final = 0.101
-#: The gain's stability constant as a share of the iterations.
+#: Spall's stability constant of the gain, as a share of the number of iterations.
 STABILITY: Final = 0.1
 
-#: The default gain times the number of iterations. A parameter's drift over a run, in steps, then does not depend on
-#: the run's length. fishtest uses 0.002 for about 30,000 pairs. GAIN_MAX keeps short runs from only following noise.
+#: The default gain is this divided by the number of iterations, so that a parameter's drift, in steps, does not depend
+#: on the run's length. fishtest has a gain of 0.002 for about 30,000 pairs. A gain above GAIN_MAX would follow noise.
 GAIN_ITERATIONS: Final = 60.0
 GAIN_MAX: Final = 0.02
 
 
 def default_gain(iterations: int) -> float:
-    """Returns the default gain for a run of that many iterations."""
+    """Returns the default gain for a run of `iterations` iterations."""
     return min(GAIN_ITERATIONS / max(iterations, 1), GAIN_MAX)
 
 
@@ -49,8 +49,8 @@ class SpsaError(CommandError, ValueError):
 class Schedule:
     """The sizes of the perturbations and updates in each iteration. Iterations are counted from 0.
 
-    In the last of `iterations`, a parameter is perturbed by its step (Spall's c), and each point won shifts it by
-    `gain` steps (fishtest's R). Both are larger in earlier iterations. Raises `SpsaError` if an argument is invalid.
+    In the last of `iterations`, a parameter is perturbed by its step, and each point won shifts it by `gain` steps
+    (fishtest's R). Both amounts are larger in earlier iterations. Raises `SpsaError` if an argument is invalid.
     """
 
     iterations: int
@@ -63,18 +63,18 @@ class Schedule:
             raise SpsaError(f"the gain must be finite and greater than 0 (got {self.gain:g})")
 
     def perturbation(self, iteration: int) -> float:
-        """Returns the number of steps by which a parameter is perturbed: c_k / c_end."""
+        """Returns the perturbation of a parameter in an iteration (Spall's c_k), in units of the parameter's step."""
         return math.pow(self.iterations / (iteration + 1), GAMMA)
 
     def follow(self, iteration: int) -> float:
-        """Returns the number of steps by which each point won shifts a parameter: a_k / (c_k c_end)."""
+        """Returns the shift of a parameter for each point won (Spall's a_k / c_k), in units of the parameter's step."""
         stability = STABILITY * self.iterations
         decay = math.pow((stability + self.iterations) / (stability + iteration + 1), ALPHA)
         return self.gain * decay / self.perturbation(iteration)
 
 
 class Spsa:
-    """The state of a tuning run. `values`, float64[parameters], stay within their bounds.
+    """The state of a tuning run. `values` (float64[parameters]) are the current values, which stay within their bounds.
 
     Call `propose`, play the iteration and call `update`. Several iterations may be in progress, and updates may come in
     any order. The proposal of an iteration depends only on `seed`, the iteration's number and the current values.
@@ -97,26 +97,26 @@ class Spsa:
         return np.clip(values, self._low, self._high)
 
     def _named(self, values: Floats) -> dict[str, int]:
-        """Returns the values by name, rounded down and limited to the bounds."""
+        """Returns a dict of the values by parameter name, rounded down and limited to the bounds."""
         whole = self._within(np.floor(values)).astype(int).tolist()
         return {parameter.name: value for parameter, value in zip(self.parameters, whole, strict=True)}
 
     def propose(self, iteration: int) -> tuple[dict[str, int], dict[str, int]]:
-        """Returns the values of the plus side and those of the minus side, by name, as integers within the bounds."""
+        """Returns the values of the plus engine and of the minus engine, by name, as integers within the bounds."""
         flips, generator = self._flips(iteration)
         change = flips * self.schedule.perturbation(iteration) * self._steps
-        # Engines take whole numbers. Random rounding keeps the mean at the fractional value. Both sides share the
-        # draws, so that rounding changes the difference between them by less than 1.
+        # Options are whole numbers. Random rounding keeps the mean at the fractional value. Both engines share the
+        # random numbers, so that rounding changes the difference between their values by less than 1.
         draws = np.array([generator.random() for _ in self.parameters])
         return self._named(self.values + change + draws), self._named(self.values - change + draws)
 
     def update(self, iteration: int, points: float) -> None:
-        """Updates the values after an iteration. `points` are the plus side's won games minus its lost games."""
+        """Updates the values after an iteration. `points` are the plus engine's won games minus its lost games."""
         flips, _ = self._flips(iteration)
         self.values = self._within(self.values + flips * self.schedule.follow(iteration) * points * self._steps)
 
     def result(self) -> dict[str, int]:
-        """Returns the values by name, rounded to the nearest integers within the bounds."""
+        """Returns a dict of the values by parameter name, rounded to the nearest integers within the bounds."""
         return self._named(self.values + 0.5)
 
     def change_in_steps(self) -> Floats:

@@ -34,7 +34,7 @@ WITH_SYMBOLS = ("libpython*.so*", "python3*/lib-dynload/*.so")
 
 
 def modules() -> list[str]:
-    """Returns all modules of the packages: PyInstaller does not detect the commands, which are imported by name."""
+    """Returns the names of all modules: PyInstaller does not detect the commands, which are imported by name."""
     names = []
     for package in PACKAGES:
         for path in sorted((PROJECT_ROOT / package).rglob("*.py")):
@@ -118,7 +118,7 @@ def _make(work: Path) -> Path:
 
 
 def _strip(internal: Path) -> None:
-    """Strips the debug symbols of WITH_SYMBOLS in a folder on Linux, if the tool `strip` is installed."""
+    """Strips the debug symbols of the files WITH_SYMBOLS in a folder, on Linux, if the tool `strip` is installed."""
     tool = shutil.which("strip")
     if tool is None or sys.platform != "linux":
         return

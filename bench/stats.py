@@ -4,7 +4,7 @@ Two games that play an opening with colours swapped are a pair. Pairs are indepe
 of a pair are not, so intervals and the LLR use the counts of pairs worth 0, 1/2, 1, 3/2 and 2 points (the pentanomial).
 Matches without pairs use single games (the trinomial).
 
-Formulas and conventions are those of fastchess, so the figures agree to the last printed digit. Sources:
+Formulas and conventions are those of fastchess, so the figures agree with its output to the last digit. Sources:
   M. Van den Bergh, "Comparing the approximations for the generalized log likelihood ratio of a multinomial
   distribution" (equations 1.2, 1.3) and "Comments on normalized Elo" (section 4.1), cantate.be/Fishtest.
 """
@@ -33,7 +33,7 @@ Z95: Final = 1.959963984540054
 #: Normalised Elo per standard deviation of one game.
 NELO_PER_SIGMA: Final = 800 / math.log(10)
 
-#: The value that replaces a count of 0, whose logarithm does not exist.
+#: The value that replaces a count of 0, because 0 has no logarithm.
 REGULARISED_ZERO: Final = 1e-3
 
 MODELS: Final = ("normalized", "logistic")
@@ -109,10 +109,10 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimates of the difference in strength, from counts. Every `error` is half of a 95 % interval.
+    """Estimates of the difference in strength, from counts. Each `*_error` is half the width of a 95 % interval.
 
-    `elo` is infinite for a score of 0 or 1, and `elo_error` is NaN if the interval exceeds the possible scores. `los`
-    is the probability that the engine is stronger, `pairs_ratio` the number of wins (or pairs won) per loss.
+    `elo` is infinite for a score of 0 or 1. `elo_error` is NaN if the score's interval goes beyond 0 or 1. `los` is the
+    probability that the engine is stronger, and `pairs_ratio` the number of won pairs (or games) per lost one.
     """
 
     score: float
@@ -132,7 +132,7 @@ class Estimate:
 
 
 def elo_of_score(score: float) -> float:
-    """Returns the Elo difference for an expected score of `score` per game; infinite for 0 and 1, NaN beyond."""
+    """Returns the Elo difference for an expected score per game. It is infinite for 0 and 1, and NaN beyond them."""
     if score <= 0.0 or score >= 1.0:
         return {0.0: -math.inf, 1.0: math.inf}.get(score, math.nan)
     return -400.0 * math.log10(1.0 / score - 1.0)
@@ -144,7 +144,7 @@ def score_of_elo(elo: float) -> float:
 
 
 def estimate(tally: Tally) -> Estimate | None:
-    """Returns the estimates from pairs (or games, see `Tally.counts`), or None if nothing is counted."""
+    """Returns the estimates from the counts of pairs or games (see `Tally.counts`), or None if all counts are 0."""
     counts = tally.counts
     total = sum(counts)
     if total == 0:
@@ -213,7 +213,7 @@ class Sprt:
         return math.log((1.0 - self.beta) / self.alpha)
 
     def llr(self, tally: Tally) -> float:
-        """Returns the generalised log-likelihood ratio of `elo1` over `elo0`; 0 if nothing is counted. Needs SciPy."""
+        """Returns the generalised log-likelihood ratio of `elo1` to `elo0`, or 0 if all counts are 0. Needs SciPy."""
         counts = tally.counts
         if not any(counts):
             return 0.0
@@ -234,20 +234,20 @@ class Sprt:
         return "rejected" if llr <= self.lower else None
 
     def progress(self, llr: float) -> float:
-        """Returns `llr` relative to the bound of its sign: 1 at the upper bound, -1 at the lower bound."""
+        """Returns `llr` relative to the bound of the same sign: 1 at the upper bound, -1 at the lower bound."""
         return llr / self.upper if llr >= 0.0 else -llr / self.lower
 
 
 def _tilted(shares: Floats, slopes: Floats) -> Floats:
     """Returns the distribution p that makes the observed `shares` likeliest, among those with p . slopes = 0.
 
-    It is shares / (1 + theta slopes). Between the two poles next to theta = 0, p . slopes falls from plus to minus
-    infinity, so it has one root there. `slopes` must contain a positive and a negative number.
+    It is p = shares / (1 + theta slopes). As theta rises from the pole below 0 to the pole above 0, p . slopes falls
+    from plus to minus infinity, so exactly one theta makes it 0. `slopes` must have a positive and a negative number.
     """
     from scipy.optimize import brentq
 
     low, high = -1.0 / float(slopes.max()), -1.0 / float(slopes.min())
-    # A share of 1e-9 puts theta at a relative distance of 1e-9 from a pole, so the bounds must be closer to it.
+    # With a share of 1e-9, theta is at a relative distance of 1e-9 from a pole. The bounds must be closer to the pole.
     inset = (high - low) * 1e-13
     theta = brentq(
         lambda x: float((shares * slopes / (1.0 + x * slopes)).sum()), low + inset, high - inset, xtol=1e-13, rtol=1e-15
@@ -261,7 +261,7 @@ def _with_ratio(values: Floats, shares: Floats, ratio: float) -> Floats:
     `ratio` standard deviations above 0.5.
 
     This fixed-point iteration linearises the constraint around the last distribution. Like fastchess, it stops after
-    ten rounds or a change below 1e-4: more rounds would change less than the noise of a game.
+    ten rounds or a change below 1e-4, because further changes would be smaller than the noise of a single game.
     """
     likely = np.full(len(values), 1.0 / len(values))
     for _ in range(10):
@@ -275,7 +275,7 @@ def _with_ratio(values: Floats, shares: Floats, ratio: float) -> Floats:
 
 
 def with_error(value: float, error: float) -> str:
-    """Returns value and error as text, such as `+12.34 +- 5.67`."""
+    """Formats a value and its error, such as `+12.34 +- 5.67`."""
     value = round(value, 2) + 0.0  # avoids -0.00
     return f"{value:+.2f} +- {error:.2f}"
 

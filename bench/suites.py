@@ -43,9 +43,9 @@ class SuiteError(CommandError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A position to solve. A solution earns `most` points.
+    """A position to solve. The best answer earns `most` points.
 
-    `grades` has moves in UCI notation with their points; if it is empty, every move that is not in `bad` is a solution.
+    `grades` has moves in UCI notation with their points. If it is empty, every move that is not in `bad` earns `most`.
     If `mate` is set, the move does not matter: the engine must announce a mate in at most `mate` moves.
     """
 
@@ -57,7 +57,7 @@ class Problem:
     most: int = 1
 
     def points(self, move: chess.Move | None, mate: int | None) -> int:
-        """Returns the points for `move`, or 0 for None. `mate` is the announced number of moves to mate, or None."""
+        """Returns the points for `move` (0 for None). `mate` is the announced number of moves to mate, or None."""
         if move is None:
             return 0
         if self.mate is not None:
@@ -106,7 +106,7 @@ class Solution:
 
 
 def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
-    """Reads the positions of an EPD file. Bad lines are skipped and appended to `problems` as `file:line: reason`.
+    """Reads the positions of an EPD file. Skips invalid lines and reports them in `problems` as `file:line: reason`.
 
     Raises `SuiteError` if the file cannot be read or has no usable position.
     """
@@ -131,7 +131,7 @@ def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
 
 
 def parse_problem(line: str, name: str = "") -> Problem:
-    """Parses an EPD line. `name` is the problem's name if the line has no id. Raises ValueError if it is invalid."""
+    """Parses an EPD line. `name` is the problem's name if the line has no id. Raises ValueError for an invalid line."""
     fields = line.split(maxsplit=4)
     if len(fields) < 5:
         raise ValueError("expected a position of four fields and at least one operation")
@@ -217,7 +217,7 @@ def _grades(board: chess.Board, operations: dict[str, str]) -> tuple[tuple[str, 
 
 
 def solve(task: Task) -> Solution:
-    """Solves a position. This thread keeps the engine for later tasks. A failure is described in `error`."""
+    """Solves a position with an engine that this thread keeps for later tasks. A failure is described in `error`."""
     pool = engine_pool()
     try:
         return pool.run(_solve(task, pool))

@@ -25,13 +25,13 @@ _CLOCK: Final = re.compile(
     r"(?:(?P<moves>\d+)/)?(?:(?P<minutes>\d+):)?(?P<seconds>\d+(?:\.\d*)?|\.\d+)(?:\+(?P<increment>\d+(?:\.\d*)?|\.\d+))?"
 )
 
-#: The longest time in seconds, and the largest number of moves, nodes or plies.
+#: The longest time, in seconds, and the largest number of moves, nodes or plies that a time control may contain.
 _MOST_SECONDS: Final = 1e9
 _MOST_COUNT: Final = 10**15
 
 
 class TimeControlError(CommandError, ValueError):
-    """Raised if a time control is invalid; the message quotes it."""
+    """Raised if a time control is invalid; the message quotes the time control."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class TimeControl:
 
     @classmethod
     def parse(cls, text: str) -> TimeControl:
-        """Parses the notation that the module describes. Raises `TimeControlError`."""
+        """Parses the notation that the module describes. Raises `TimeControlError` if `text` is invalid."""
         values: dict[str, float | int | None] = {}
         for part in text.replace(" ", "").split(","):
             key, equals, value = part.partition("=")

@@ -1,7 +1,7 @@
 """UCI engines on top of `chess.engine`, with exact times and a message for every kind of failure.
 
-python-chess implements the protocol. This module measures the time from `go` to `bestmove` where the bytes are sent and
-received, and lets an engine start slowly as long as it prints something.
+python-chess implements the protocol. This module measures the time from the sending of `go` to the arrival of
+`bestmove`, and allows an engine to start slowly as long as it prints something.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Engine(chess.engine.UciProtocol):
         self._last_lines[2] = line.strip()[:LAST_LENGTH] or self._last_lines[2]
 
     def _last_words(self) -> str:
-        """Describes the engine's last line, even if incomplete: on stderr or, if stderr is empty, on stdout."""
+        """Describes the engine's last line on stderr or, if there is none, on stdout. The line may be incomplete."""
         for fd, stream in ((2, "stderr"), (1, "stdout")):
             said = bytes(self.buffer[fd]).decode(errors="replace").strip()[-LAST_LENGTH:] or self._last_lines[fd]
             if said:
@@ -206,7 +206,7 @@ class Engine(chess.engine.UciProtocol):
     async def move(
         self, board: chess.Board, limit: chess.engine.Limit, game: object, patience: float
     ) -> tuple[chess.Move, MoveRecord]:
-        """Asks for a move in `board` and waits up to `patience` seconds; `game` identifies the game.
+        """Asks for a move in the position `board` and waits up to `patience` seconds. `game` identifies the game.
 
         Returns the move and its record. Raises `EngineFaultError` as `must_answer` does, and also if the engine gives
         no move (ILLEGAL_MOVE) or has ignored a file that an option names (NOT_STARTED).
@@ -238,7 +238,7 @@ class EnginePool:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        # If an engine dies, python-chess also sets errors on futures that are not awaited; asyncio would print them.
+        # If an engine dies, python-chess also sets errors on futures that are not awaited. asyncio would print these.
         self.loop.set_exception_handler(lambda loop, context: None)
         self._idle: dict[tuple[object, ...], Engine] = {}
 
@@ -256,7 +256,7 @@ class EnginePool:
         self.loop.close()
 
     async def acquire(self, spec: EngineSpec) -> Engine:
-        """Returns an idle engine or a new engine for `spec`. Raises `EngineFaultError` if it cannot be used."""
+        """Returns an idle engine or a new engine for `spec`. Raises `EngineFaultError` if the engine cannot be used."""
         engine = self._idle.pop(spec.process_key(), None)
         if engine is None or engine.returncode.done():
             return await Engine.start(spec)
@@ -264,7 +264,7 @@ class EnginePool:
         return engine
 
     async def release(self, engine: Engine) -> None:
-        """Keeps an engine idle, or ends it if it is dead or must restart; ends the oldest beyond KEEP_ENGINES."""
+        """Keeps an engine idle, or ends it if it has exited or must restart. Ends the oldest beyond KEEP_ENGINES."""
         if engine.spec.restart or engine.returncode.done():
             await engine.end()
         else:

@@ -1,1 +1,1 @@
-"""The subcommands of `secateur`, one module each, with `main(arguments)`, which returns the exit status."""
+"""The subcommands of `secateur`. Each has a module, whose function `main(arguments)` returns the exit status."""

@@ -1,10 +1,10 @@
-"""`secateur ablation`: measures the Elo gain of each search technique in games between sides that lack some of them.
+"""`secateur ablation`: measures the Elo gains of search techniques in games between engines that lack some of them.
 
-In each pair of games, each side lacks each technique with probability `SHARE`. The score counts for every technique
-that only one side had, so a game measures several techniques, each with most of the others in use. Interactions are
-not measured. (This design is called random balance: F. E. Satterthwaite, Technometrics 1, 1959.)
+In each pair of games, each of the two engines lacks each technique with probability `SHARE`. The score counts for every
+technique that only one engine had, so a game measures several techniques, each with most of the others in use.
+Interactions are not measured. (This design is called random balance: F. E. Satterthwaite, Technometrics 1, 1959.)
 
-The model is that of `bench.rating`, where a side's rating is the sum of its techniques' gains. The intervals come from
+The model is that of `bench.rating`: an engine's rating is the sum of its techniques' gains. The intervals come from
 the sandwich estimator on pairs, corrected for leverage (HC3 of J. G. MacKinnon and H. White, Journal of Econometrics
 29, 1985). With few pairs, an interval is at least as wide as the interval that the model alone implies.
 """
@@ -48,17 +48,17 @@ from engine.files import count_of, locked, shown
 from engine.progress import Steps, say
 from search.techniques import TECHNIQUES, Technique, named
 
-#: Probability that a side lacks a technique in a pair of games.
+#: The probability that an engine lacks any given technique in a pair of games.
 SHARE: Final = 0.15
 
-#: With fewer pairs than this per technique, the observed spread is unreliable.
+#: With fewer pairs of games per technique than this, the observed spread of the scores is unreliable.
 FEW_PAIRS: Final = 10
 
 DEFAULT_LIMIT: Final = "nodes=8000"
 DEFAULT_GAMES: Final = 6000
 #: TT size of each engine, in MiB.
 HASH: Final = 16
-#: Default openings and adjudication rules.
+#: The defaults of the options for openings and adjudication.
 DEFAULTS: Final[dict[str, Any]] = {
     "book": str(PROJECT_ROOT / "bench" / "books" / "balanced.epd"),
     "order": "random",
@@ -184,14 +184,14 @@ def _description(techniques: Sequence[Technique], options: argparse.Namespace) -
 
 
 def _engine(name: str, lacks: Sequence[str], options: argparse.Namespace) -> EngineSpec:
-    """Returns Secateur without the techniques in `lacks`. Raises `EngineSpecError` if the time control is invalid."""
+    """Returns Secateur as an engine without the techniques `lacks`. Raises `EngineSpecError` if --tc is invalid."""
     without = " ".join(lacks) or "<empty>"
     pairs = ("arg=--tuning", f"name={name}", f"option.Hash={HASH}", f"option.Without={without}")
     return engine_from_pairs(this_engine(*pairs), (), options.tc)
 
 
 def _id(technique: Technique, options: argparse.Namespace) -> str:
-    """Returns the id of a technique's record."""
+    """Returns the id of a technique's record in the ledger."""
     return "-".join(filter(None, (technique.key, options.suffix)))
 
 
@@ -210,7 +210,7 @@ def _count_benchmark(quiet: bool) -> int:
 def _state(
     keys: Sequence[str], description: MatchDescription, commits: Sequence[str], options: argparse.Namespace
 ) -> StateFile:
-    """Opens the state of the run. Raises `PairsError` if the file cannot be used or belongs to a different run."""
+    """Returns the state of a new or resumed run. Raises `PairsError` if its file is unusable or of a different run."""
     state = StateFile(options.state, "ablation")
     games = {name: getattr(options, name) for name in ("tc", "book", "order", "plies", "seed", "bench_nodes")}
     games |= {"hash": HASH, "techniques": keys, "share": SHARE, "adjudication": asdict(description.adjudication)}
@@ -225,7 +225,7 @@ def _state(
 
 
 def _play(keys: Sequence[str], plan: Plan, state: StateFile, options: argparse.Namespace) -> None:
-    """Plays the missing pairs. Raises `PairsError` if engines fail; `state` then has the results so far."""
+    """Plays the missing pairs and adds each to `state`. Raises `PairsError` if engines fail or saving fails."""
     description = plan.description
     missing = list(state.missing(range(description.rounds)))
     if not missing:
@@ -306,16 +306,16 @@ def _report(
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A technique's gain in Elo, and half the width of its 95 % interval."""
+    """A technique's gain in Elo (`elo`), and half the width of the gain's 95 % interval (`error`)."""
 
     elo: float
     error: float
 
 
 def left_out(techniques: Sequence[str], seed: int, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the techniques that the first and the second side of pair `number` lack.
+    """Returns the techniques that the first engine and those that the second engine lacks in pair `number`.
 
-    The choice depends only on the arguments. It is never the same for both sides, because that would measure nothing.
+    The choice depends only on the arguments. The engines never lack the same techniques, which would measure nothing.
     """
     rng = random.Random(f"{seed}/{number}")
     while True:
@@ -325,10 +325,10 @@ def left_out(techniques: Sequence[str], seed: int, number: int) -> tuple[tuple[s
 
 
 def effects(techniques: Sequence[str], seed: int, results: Mapping[int, int]) -> dict[str, Effect]:
-    """Returns the estimated gain of each technique. `results` has the first side's points (-2 to 2) by pair number.
+    """Returns the estimated gain of each technique from `results`: the first engine's wins minus losses by pair number.
 
-    `techniques`, in this order, and `seed` must be those given to `left_out`. Raises `PairsError` if there are too few
-    pairs, or if they are so one-sided that the estimate of a gain is infinite.
+    `techniques`, in the same order, and `seed` must be those given to `left_out`. Raises `PairsError` if there are too
+    few pairs, or if their results are so one-sided that the estimate of a gain is infinite.
     """
     had = np.zeros((len(results), len(techniques)))
     for row, number in enumerate(sorted(results)):
@@ -353,7 +353,9 @@ def effects(techniques: Sequence[str], seed: int, results: Mapping[int, int]) ->
 
 
 def _deviations(had: Floats, scores: Floats, gains: Floats) -> Floats:
-    """Returns the standard errors of the gains in natural units, as float64[techniques]."""
+    """Returns the standard errors of `gains`, float64[techniques], in natural units. `had`, float64[pairs, techniques],
+    is 1 or -1 if only the first or only the second engine had a technique, else 0. `scores` is float64[pairs], 0 to 1.
+    """
     from scipy.special import expit
 
     expected = expit(had @ gains)

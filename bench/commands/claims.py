@@ -1,4 +1,4 @@
-"""`secateur claims`: counts the leaves that pruning, the TT and move ordering save."""
+"""`secateur claims`: counts the leaves that minimax and several forms of alpha-beta evaluate."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ MIDDLEGAME: Final = "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w
 #: The leaf counts of this many shuffled move orders are averaged.
 SHUFFLES: Final = 5
 
-#: Half the width of aspiration windows, in the game's units (about half a pawn in chess).
+#: Half the width of aspiration windows, in units of the game's evaluation (about half a pawn in chess).
 _WIDTH: Final = 50
 
-#: A row: the technique, and a function that counts the leaves it evaluates.
+#: A row: the name of a technique, and a function that counts the leaves that a search with the technique evaluates.
 Row = tuple[str, Callable[[], float]]
 
 
@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A search problem: a game, the position at the root, and the depth in plies."""
+    """A search problem: its name, a game, the position at the root, and the depth in plies."""
 
     name: str
     game: SearchGame[Any, Any]
@@ -73,7 +73,7 @@ class Subject:
     depth: int
 
 
-#: A column: the name of a subject, and the number of leaves by technique. Minimax comes first.
+#: A column: the name and depth of a subject, and the number of leaves by technique. Minimax comes first.
 Column = tuple[str, dict[str, float]]
 
 
@@ -89,12 +89,12 @@ def subjects() -> list[Subject]:
 
 
 def uniform_subject(branching: int, depth: int) -> Subject:
-    """Returns the subject with the uniform tree of this branching factor and depth, and random leaf values."""
+    """Returns a subject with a uniform tree of the given branching factor and depth and with random leaf values."""
     return Subject(f"uniform, b = {branching}", TreeGame(uniform_tree(branching, depth, "random", 1)), 0, depth)
 
 
 def measure(subject: Subject, show: Callable[[str], None] = lambda _: None) -> Column:
-    """Returns the subject's column, with the techniques in the table's order. Calls `show` before each step."""
+    """Returns the subject's column, with the techniques in the table's order. Calls `show` with each step's name."""
     show(f"{subject.name}: storing the tree")
     tree = game_tree(subject.game, subject.position, subject.depth, most_nodes=2_000_000)
     leaves = {}
@@ -105,7 +105,7 @@ def measure(subject: Subject, show: Callable[[str], None] = lambda _: None) -> C
 
 
 def _orders(tree: Tree, depth: int) -> tuple[Row, ...]:
-    """Returns the rows for minimax, alpha-beta with several move orders, and the minimum number of leaves."""
+    """Returns the rows for minimax, alpha-beta with several move orders, and two minimum numbers of leaves."""
 
     def ordered(order: Order, seed: int = 0) -> int:
         counted = Counted(TreeGame(tree, ordered_children(tree, order, seed)))
@@ -134,7 +134,7 @@ def _bound(leaves: int, depth: int) -> float:
 
 
 def _techniques(subject: Subject) -> tuple[Row, ...]:
-    """Returns the rows for alpha-beta in the game's move order: plain, with single techniques, and with several."""
+    """Returns the rows for alpha-beta in the game's move order: without, with one, and with several techniques."""
     game, position, depth = subject.game, subject.position, subject.depth
 
     def plain(search: Callable[..., int]) -> int:

@@ -127,7 +127,7 @@ def _engines(options: argparse.Namespace) -> list[EngineSpec]:
 
 
 def _solve_all(tasks: list[Task], options: argparse.Namespace, troubles: list[str]) -> dict[int, Solution]:
-    """Returns the solutions by index into `tasks`; after Ctrl-C, some are missing. Appends problems to `troubles`."""
+    """Returns the solutions by index into `tasks`. Appends problems, such as missing solutions, to `troubles`."""
     compile_kernels({task.engine for task in tasks}, options.cluster)
     numbers = {id(task): number for number, task in enumerate(tasks)}
     answers: dict[int, Solution] = {}
@@ -155,7 +155,7 @@ def _solve_all(tasks: list[Task], options: argparse.Namespace, troubles: list[st
 
 
 def totals(rows: list[Solution], engine: str) -> dict[str, Any]:
-    """Returns an engine's totals by name. The means to solution are over solved positions (None if there are none)."""
+    """Returns a dict of an engine's totals. The means to solution are over solved positions (None without any)."""
     own = [row for row in rows if row.engine == engine]
     solved = [row for row in own if row.is_solved]
     return {
@@ -184,7 +184,7 @@ def _to_json(rows: dict[str, list[Solution]], engines: list[EngineSpec], trouble
 def _record(
     options: argparse.Namespace, rows: dict[str, list[Solution]], engines: list[EngineSpec], troubles: list[str]
 ) -> None:
-    """Records the result of the only suite. Raises LedgerError if it is incomplete or cannot be saved."""
+    """Records the result of the only suite. Raises LedgerError if the result is incomplete or cannot be saved."""
     if troubles or not rows:
         raise LedgerError(f"{options.ledger} is not recorded: the result is incomplete")
     ((path, found),) = rows.items()

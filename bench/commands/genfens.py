@@ -1,8 +1,8 @@
 """`secateur genfens`: prints random openings for data generation, in the format that OpenBench's client reads.
 
 The client runs `ENGINE "genfens N seed S book <None|FILE> EXTRA" quit` several times at once and collects the lines
-that begin with `info string genfens`. It gives up after 15 seconds without such a line. The workload specifies EXTRA,
-further options of this command.
+that begin with `info string genfens`. The client gives up after 15 seconds without such a line. EXTRA stands for
+further options of this command, which OpenBench's workload specifies.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from engine.progress import Steps
 #: The prefix of the lines that the client collects.
 PREFIX: Final = "info string genfens"
 
-#: The default ranges of random plies from the start position, as in self-play, and from a book position.
+#: The default ranges of the number of random plies, from the start position (as in self-play) and from a book position.
 START_PLIES: Final = "8-9"
 BOOK_PLIES: Final = "1-4"
 
-#: The client plays Chess960 if the book's name contains one of these, and so does this command.
+#: If the book's name contains one of these, the client plays Chess960, and this command reads the book as Chess960.
 CHESS960_NAMES: Final = ("FRC", "960", "FISCHER")
 
 #: TT size in MiB. A small TT suffices, because each search is short and starts with an empty TT.
@@ -37,14 +37,14 @@ HASH: Final = 1
 #: The command gives up after it has rejected this many candidates in a row.
 PATIENCE: Final = 1000
 
-#: A function that draws a position from which random moves are played. Raises ValueError if it draws an invalid line.
+#: A function that draws a position to play random moves from. It raises ValueError if it draws an invalid book line.
 Draw = Callable[[random.Random], chess.Board]
 
 
 @command("secateur genfens")
 def main(arguments: list[str]) -> int:
     """Prints openings and returns the exit status."""
-    if arguments[-1:] == ["quit"]:  # the client adds it for engines that would continue to read commands
+    if arguments[-1:] == ["quit"]:  # the client adds `quit` for engines that would continue to read commands
         arguments = arguments[:-1]
     parser = _parser()
     options = parser.parse_args(arguments)

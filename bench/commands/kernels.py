@@ -32,7 +32,7 @@ from engine.progress import Line, say
 
 @command("secateur kernels")
 def main(arguments: list[str]) -> int:
-    """Builds or lists the libraries; returns 1 if one cannot be built or used."""
+    """Builds or lists the libraries. Returns 1 if a library cannot be built or used, else 0."""
     parser = Parser(
         prog="secateur kernels",
         description="Compiles the kernels ahead of time into a library for each processor level. The engine then "
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _is_up_to_date(level: Level) -> bool:
-    """Returns whether the library of `level` was built from these sources with this Numba; if so, reports it."""
+    """Returns whether the library of `level` was built from these sources by this Numba. Prints a line if so."""
     path = library_path(level, folder())
     try:
         found = fitting_description(path, level, source_hash())
@@ -113,7 +113,7 @@ def _size(path: Path) -> str:
 def _list() -> int:
     """Prints a line for each level, the reasons why libraries are not used, and the kernels in use.
 
-    Returns 1 if a library is invalid or there are neither libraries nor Numba to use, else 0.
+    Returns 1 if a library is invalid, or if neither a library nor Numba can be used, else 0.
     """
     status = 0
     place, sources = folder(), source_hash()

@@ -1,4 +1,4 @@
-"""`secateur ledger`: shows, checks and updates the ledger of tests, the source of every quoted Elo."""
+"""`secateur ledger`: shows, checks and updates the ledger of tests, from which every Elo figure is quoted."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def add_circumstances(group: argparse._ActionsContainer) -> None:
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Checks the options before the games. Raises `LedgerError` if `--what` is missing or the id cannot be used.
+    """Checks the ledger options. Raises `LedgerError` if `--what` is missing or the id is invalid or already used.
 
-    Sets `options.commit` to the current commit if no commit is given.
+    Sets `options.commit` to the current commit if no commit is given. Call this function before the games are played.
     """
     if options.ledger is None:
         return
@@ -71,7 +71,7 @@ def record_match(
     circumstances: dict[str, str],
     sprt: Sprt | None = None,
 ) -> None:
-    """Records the match if `--ledger` was given; `circumstances` contains `book` and `time_control`.
+    """Records the match if `--ledger` was given. `circumstances` are the record's `book` and `time_control`.
 
     Raises `LedgerError` if the match is unfinished or has no games, or if the record cannot be saved.
     """

@@ -63,7 +63,7 @@ def add_result_arguments(parser: Parser) -> None:
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Checks the options before the games. Raises CommandError if the plot or the record could not be written."""
+    """Checks the options before the games are played. Raises CommandError if plot or record could not be written."""
     if options.plot is not None:
         from bench.plots import check_path
 
@@ -93,7 +93,7 @@ def conclude(
 def play_shown(name: str, description: MatchDescription, quiet: bool, test: Sprt | None = None) -> MatchResult:
     """Plays a match or tournament for the command `name` and reports its problems.
 
-    Stops early if `test` accepts or rejects. Shows the progress unless `quiet`. Raises CommandError if play fails.
+    Stops early if `test` accepts or rejects. Shows progress unless `quiet`. Raises CommandError as `play` does.
     """
     names = tuple(engine.name for engine in description.engines)
     planned = 2 * len(pairings(description)) * description.rounds
@@ -118,7 +118,7 @@ def play_shown(name: str, description: MatchDescription, quiet: bool, test: Sprt
 
 
 def report_problems(name: str, result: MatchResult, told: Collection[str] = ()) -> None:
-    """Prints the problems that are not in `told`, and the notes, to stderr."""
+    """Prints to stderr the problems of a result, except those in `told`, and its notes."""
     complain_about(f"secateur {name}", [problem for problem in result.problems if problem not in told])
     for note in result.notes:
         complain(f"secateur {name}", f"note: {note}")

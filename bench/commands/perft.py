@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
 
 
 def read_board(fen: str) -> chess.Board:
-    """Returns the board of a FEN (Chess960 if the castling rights require it). Raises ValueError if it is not legal."""
+    """Returns the board of a FEN, as Chess960 if the castling rights require it. Raises ValueError if it is invalid."""
     from search.game import Game
 
     board = chess.Board(fen)

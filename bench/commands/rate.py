@@ -52,7 +52,7 @@ def _white(text: str) -> float | None:
 
 
 def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList:
-    """Rates the games with the options' anchors and white advantage. Raises `RatingError` if they do not suffice."""
+    """Rates the games with the anchors and white advantage in `options`. Raises `RatingError` as `rate` does."""
     return rate(games, dict(options.anchor), options.white)
 
 
@@ -110,7 +110,7 @@ def main(arguments: list[str]) -> int:
 def read_all(
     files: list[str], on_file: Callable[[str], None] = lambda path: None
 ) -> tuple[list[GameResult], list[str]]:
-    """Returns the finished games of all files, with distinct pair numbers, and a message for each problem."""
+    """Returns the finished games of all files, in which every pair has a different number, and a line per problem."""
     games: list[GameResult] = []
     problems: list[str] = []
     for path in files:

@@ -1,6 +1,6 @@
 """`secateur speed`: compares Secateur's speed with that of other UCI engines, and times its start.
 
-Times depend on the machine and its load. Ratios between alternating runs depend much less on both.
+Times depend on the machine and its load. Ratios of the speeds of engines that take turns depend much less on either.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def search_speed(spec: EngineSpec, movetime: int) -> float:
 
 
 def bench_speed(spec: EngineSpec, movetime: int) -> float:
-    """Returns the nodes per second that `bench` of Secateur or Stockfish prints. Raises EngineError if it fails."""
+    """Returns the nodes per second that `bench` of Secateur or Stockfish prints. Raises EngineError on failure."""
     for line in reversed("\n".join(run(spec, "bench")).splitlines()):
         words = line.split()
         if words[-1:] == ["nps"] and words[-2].isdecimal():
@@ -136,14 +136,14 @@ def compare(
 
 
 def seconds_to(answer: str, question: str) -> float:
-    """Returns the seconds from starting Secateur until it answers `question` with `answer`, or raises EngineError."""
+    """Returns the seconds from Secateur's start until it answers `question` with `answer`. Raises EngineError."""
     start = time.perf_counter()
     with Conversation(OURS) as engine:
         engine.ask(question, answer)
         return time.perf_counter() - start
 
 
-#: The names that `--measure` accepts, and its default with `--engine`.
+#: The names that `--measure` accepts, and its default if `--engine` is given.
 KEYS: Final = (*COMPARISONS, "start")
 _COMPARED: Final = ("perft", "search")
 
@@ -155,7 +155,7 @@ def measure(
     movetime: int = 1000,
     show: Callable[[str], None] = lambda _: None,
 ) -> tuple[list[Row], list[str]]:
-    """Returns the rows for `keys`, and the failures. Without `others`, the keys of COMPARISONS have no rows."""
+    """Returns the rows for `keys`, and a message for each failure. Without `others`, there are no comparisons."""
     compared = [key for key in COMPARISONS if key in keys]
     rows, failures = compare(others, compared if others else (), rounds, movetime, show)
     for question, answer in (("uci", "uciok"), ("uci\nisready", "readyok")) if "start" in keys else ():
@@ -200,7 +200,7 @@ def main(arguments: list[str]) -> int:
         if getattr(options, name) < 1:
             parser.error(f"--{name} must be at least 1 (got {getattr(options, name)})")
     with arguments_are_judged():
-        # The measurements set their own limits.
+        # The measurements set their own limits, so this limit is never used.
         others = [engine_from_pairs(pairs, fallback="depth=1") for pairs in options.engine or ()]
     for spec in others:
         spec.resolved_program()

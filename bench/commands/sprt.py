@@ -56,7 +56,7 @@ def parser() -> Parser:
 
 @command("secateur sprt")
 def main(arguments: list[str]) -> int:
-    """Plays a match or reads its games, and prints the result. The exit status does not depend on the verdict."""
+    """Plays a match or reads a PGN file, and prints the result. The exit status does not depend on the verdict."""
     options = parser().parse_args(arguments)
     description = None
     with arguments_are_judged():
@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
 def _read(path: str, engine: str | None) -> MatchResult:
     """Reads a PGN file as a match of `engine` against all others. By default, `engine` is White of the first game.
 
-    Raises CommandError if the engine has played no finished game, and OSError.
+    Raises CommandError if the file contains no finished game of the engine, and OSError.
     """
     problems: list[str] = []
     games = list(read_games(path, problems))

@@ -1,4 +1,4 @@
-"""`secateur spsa`: tunes the numbers of the search in games of the engine against itself."""
+"""`secateur spsa`: tunes search parameters in games of the engine against itself."""
 
 from __future__ import annotations
 
@@ -132,10 +132,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
-    """Plays a run unless `--show` is given, prints it and returns the exit status."""
+    """Plays a run unless `--show` is given, prints its results and returns the exit status."""
     spsa = run.tuner(state)
     if options.write:
-        _new_source(spsa)  # a file that cannot be edited is reported before hours of games
+        _new_source(spsa)  # checks that the file can be edited, before games that may take hours
     interrupted = False
     if not options.show:
 
@@ -184,7 +184,7 @@ class Run:
                 raise SpsaError(f"option {name} is tuned: do not set it with --engine, or exclude it with --only")
 
     def side(self, side: int, values: dict[str, int]) -> EngineSpec:
-        """Returns the engine of one side (0: PLUS, 1: MINUS) with `values` as additional options."""
+        """Returns the PLUS engine (`side` 0) or the MINUS engine (`side` 1) with `values` as additional options."""
         engine = self.games.engines[side]
         return replace(engine, options=(*engine.options, *((name, str(value)) for name, value in values.items())))
 
@@ -234,7 +234,7 @@ def tune(
 
 
 def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run:
-    """Returns the run that the options describe, which tunes `parameters` if any are given. Raises ValueError."""
+    """Returns the run that `options` describe, with `parameters` if given. Raises ValueError for a bad option."""
     given = {name: value for name, value in vars(options).items() if value is not None}
     chosen = argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
     if chosen.book is None:
@@ -263,12 +263,12 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
 
 
 def _matters(tunable: Tunable, has_clock: bool) -> bool:
-    """Returns whether a tunable can affect games of engines with one thread, with a clock only if `has_clock`."""
+    """Returns whether a tunable can affect games of one-thread engines, which have a clock only if `has_clock`."""
     return tunable.name != "vote_base" and (has_clock or not tunable.name.startswith("time_"))
 
 
 def _settings(run: Run, options: argparse.Namespace) -> dict[str, Any]:
-    """Returns the settings of a run for its state: the options, and the tunables before tuning."""
+    """Returns the settings of a run for its state file: the RUN_OPTIONS, and the tunables before tuning."""
     given = {name: getattr(options, name) for name in RUN_OPTIONS}
     return {"options": given, "parameters": [astuple(parameter) for parameter in run.parameters]}
 
@@ -291,7 +291,7 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
 
 
 def _new_source(spsa: Spsa) -> str:
-    """Returns the new text of `search/tunables.py`. Raises `SpsaError` unless each tunable has one row, and OSError."""
+    """Returns `search/tunables.py` with the tuned values. Raises `SpsaError` unless each has one row, and OSError."""
     source = SOURCE.read_text(encoding="utf-8")
     for name, value in spsa.result().items():
         source, count = re.subn(rf'(Tunable\("{re.escape(name)}", )-?\d+', rf"\g<1>{value}", source)

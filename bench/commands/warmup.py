@@ -10,7 +10,7 @@ from engine.arguments import Parser, command
 
 @command("secateur warmup")
 def main(arguments: list[str]) -> int:
-    """Compiles the kernels that are not cached. Returns 1 if they cannot be cached, else 0. Prints progress."""
+    """Compiles and caches the kernels that are not cached yet. Returns 1 if they cannot be cached, else 0."""
     parser = Parser(
         prog="secateur warmup",
         description="Compiles the kernels that are needed to play, once for each version and machine, and caches them. "

@@ -32,7 +32,7 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Plays `plan` and calls `collector.add` for each game. Ends early if that returns False or Ctrl-C is pressed.
+        """Plays `plan` and calls `collector.add` for each game. Ends early if `add` returns False or on Ctrl-C.
 
         Raises CommandError if the match cannot be played, and OSError if a file cannot be used.
         """
@@ -43,7 +43,7 @@ class Runner(ABC):
 
 
 def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[EngineSpec, str]:
-    """Returns the engines that do not start, or that reject an option, each with a line about its problem.
+    """Returns a dict of the engines that do not start or that reject an option, with a line about each one's problem.
 
     Starts each engine once, on a machine where it would play. Without this check, every game or position would report
     the same problem. Raises `ClusterError` if the cluster is unusable.

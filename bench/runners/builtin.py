@@ -65,7 +65,7 @@ class BuiltinRunner(Runner):
 
 
 def _save(log: PgnLog, plan: Plan, task: GameTask, game: GameResult, collector: Collector) -> None:
-    """Appends a game to the PGN file. Passes only the first problem with the file to `collector.on_problem`."""
+    """Appends a game to the PGN file. Passes the first problem with the file, but no later ones, to `collector`."""
     description = plan.description
     controls = (str(task.white.limit), str(task.black.limit))
     had_problem = log.problem is not None

@@ -1,7 +1,7 @@
 """The runners cutechess-cli and fastchess, which take nearly the same arguments and print the same lines.
 
-The program gets the openings, already selected and in order, in a temporary file, so every runner plays the same games
-from the same book. The program writes the PGN file, and we read its output line by line.
+The program gets the selected openings, in order, in a temporary file, so that every runner plays the same openings of a
+book. The program writes the PGN file, and this module reads the program's output line by line.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class ExternalRunner(Runner):
         return shlex.join([shutil.which(self.program) or self.program, *self.arguments(plan, book, pgn, Path())])
 
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Plays `plan` with the program, but without engines that cannot play. Collects the games that it reports."""
+        """Plays `plan` with the program, without engines that cannot play. Collects the games that are reported."""
         program, description, problems = self.required_program(), plan.description, collector.result.problems
         unfit = unfit_engines(description.engines, None)
         for problem in unfit.values():
@@ -125,7 +125,7 @@ def _engine_words(engine: EngineSpec, margin: float, is_fastchess: bool) -> Iter
         yield from (f"arg={argument}" for argument in arguments)
     elif arguments:
         yield f"args={' '.join(map(_quoted, arguments))}"
-    # The folder is explicit, because cutechess-cli would start an engine in the folder of its program.
+    # The folder is explicit, because cutechess-cli would otherwise start an engine in its program's folder.
     yield from ("proto=uci", f"dir={Path(engine.directory or '.').absolute()}")
     if limit.has_clock:
         yield f"tc={limit.clock_text()}"
@@ -190,7 +190,7 @@ def finished_game(line: str) -> GameResult | None:
 def _follow(command: list[str], collector: Collector, last_lines: deque[str]) -> int:
     """Runs `command` until it ends, `collector.add` returns False, or Ctrl-C is pressed; returns its exit status.
 
-    Passes the games that it reports to `collector`, and its other lines to `last_lines`.
+    Passes the games that the command reports to `collector`, and the other lines of its output to `last_lines`.
     """
     # The program runs in a new session, so Ctrl-C reaches only this process, which then stops the program by SIGINT.
     process = subprocess.Popen(
@@ -228,7 +228,7 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
 
 
 def _replace_games(games: Output, new: Path, problems: list[str]) -> None:
-    """Replaces the earlier games with the file `new` if that contains a complete game, and removes the file `new`."""
+    """Replaces the earlier games with those of the file `new` if one of these is complete, and removes the file."""
     try:
         if any(raw.is_complete for raw in split_games(new)):
             games.replace(read_bytes(new, MOST_BYTES))
