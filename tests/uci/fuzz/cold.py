@@ -84,7 +84,8 @@ def two_engines(allowance: float = 1.0) -> str:
             for engine in started:
                 engine.finish("quit")
                 assert any(map(_is_best, engine.lines)), "no move"
-                assert any("kernels compiled in" in line for line in engine.lines)
+            # One engine may find every kernel in the cache, if the other has compiled them first.
+            assert any(" compiled in " in line for engine in started for line in engine.lines), "nothing was compiled"
             measured = [engine.check(allowance) for engine in started]
             again = Timed(environment)
             started.append(again)
