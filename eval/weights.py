@@ -77,7 +77,7 @@ SUPPORTED = _group("SUPPORTED", 8, "Pawns", "a pawn that pawns defend, by rank")
 CANDIDATE = _group("CANDIDATE", 8, "Pawns", "an unopposed pawn with at least as many helpers as sentries, by rank")
 
 PASSED = _group("PASSED", 8, "Passed pawns", "a passed pawn, by rank")
-PASSED_OWN_KING = _group("PASSED_OWN_KING", 8, "Passed pawns", "each king's move between own king and next square")
+PASSED_OWN_KING = _group("PASSED_OWN_KING", 8, "Passed pawns", "each step between the own king and the next square")
 PASSED_ENEMY_KING = _group("PASSED_ENEMY_KING", 8, "Passed pawns", "the same for the enemy king")
 PASSED_BLOCKED = _group("PASSED_BLOCKED", 8, "Passed pawns", "a piece stands on the next square")
 PASSED_FREE_STEP = _group("PASSED_FREE_STEP", 8, "Passed pawns", "the next square is empty and not attacked")
@@ -89,7 +89,7 @@ UNSTOPPABLE = _group("UNSTOPPABLE", 1, "Passed pawns", "a king without pieces ca
 OUTPOST = _group("OUTPOST", 2, "Pieces", "a knight, bishop that a pawn defends and no pawn can attack")
 OUTPOST_REACHABLE = _group("OUTPOST_REACHABLE", 1, "Pieces", "a knight that attacks such a square")
 BEHIND_PAWN = _group("BEHIND_PAWN", 1, "Pieces", "a minor piece right behind a pawn")
-KING_DISTANCE = _group("KING_DISTANCE", 2, "Pieces", "each king's move between own king and a knight, bishop")
+KING_DISTANCE = _group("KING_DISTANCE", 2, "Pieces", "each step between the own king and a knight, bishop")
 BISHOP_PAWNS = _group("BISHOP_PAWNS", 2, "Pieces", "an own pawn on the bishop's colour; a blocked one on files c to f")
 BISHOP_CENTER = _group("BISHOP_CENTER", 1, "Pieces", "a bishop that attacks two or more centre squares")
 ROOK_FILE = _group("ROOK_FILE", 2, "Pieces", "a rook on a file without own pawns; without pawns")
@@ -99,7 +99,7 @@ CASTLING_RIGHTS = _group("CASTLING_RIGHTS", 1, "Pieces", "a rook that may still 
 SHELTER = _group("SHELTER", 32, "Shelter", "the own pawn before the king, by distance of its file to the edge and rank")
 STORM = _group("STORM", 32, "Shelter", "the enemy pawn before the king, by distance of its file to the edge and rank")
 STORM_BLOCKED = _group("STORM_BLOCKED", 8, "Shelter", "the same pawn, if an own pawn blocks it, by rank")
-PAWN_DISTANCE = _group("PAWN_DISTANCE", 1, "Shelter", "each king's move to the nearest own pawn")
+PAWN_DISTANCE = _group("PAWN_DISTANCE", 1, "Shelter", "each step between the king and the nearest own pawn")
 PAWNLESS_WING = _group("PAWNLESS_WING", 1, "Shelter", "a king on a wing without pawns")
 
 ATTACKER = _group("ATTACKER", 4, "King attack", "a knight, bishop, rook, queen that attacks the king's zone")
@@ -124,8 +124,8 @@ QUEEN_THREAT = _group("QUEEN_THREAT", 2, "Threats", "a safe square from which a 
 RESTRICTED = _group("RESTRICTED", 1, "Threats", "a weakly defended square that both sides attack")
 
 MOP_UP_EDGE = _group("MOP_UP_EDGE", 4, "Endings", "the bare king, by its distance to the edge")
-MOP_UP_KINGS = _group("MOP_UP_KINGS", 1, "Endings", "each king's move between the kings, if one is bare")
-MOP_UP_CORNER = _group("MOP_UP_CORNER", 1, "Endings", "each king's move to the corner of the bishop's colour")
+MOP_UP_KINGS = _group("MOP_UP_KINGS", 1, "Endings", "each step between the kings, if one is bare")
+MOP_UP_CORNER = _group("MOP_UP_CORNER", 1, "Endings", "each step between bare king and corner of the bishop's colour")
 
 TEMPO = _group("TEMPO", 1, "Tempo", "the right to move")
 

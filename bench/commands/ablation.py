@@ -79,8 +79,8 @@ To measure one technique with all others in use, play a match:
 techniques:
   {chr(10).join(f"{technique.key:<30}{technique.title}" for technique in TECHNIQUES).replace(chr(10), chr(10) + "  ")}
 
-Each side of each pair of games lacks each technique with a probability of {SHARE:.0%}. With a node limit, every run
-plays the same games. Exit status 0 means that every game was played without a fault.
+In each pair of games, each of the two engines lacks any given technique with a probability of {SHARE:.0%}. With a node
+limit, every run plays the same games. Exit status 0 means that every game was played without a fault.
 """
 
 

@@ -59,7 +59,7 @@ def parser() -> Parser:
     """Returns the command's argument parser."""
     parser = Parser(
         prog="secateur spsa",
-        description="Tunes the numbers of the search in games of the engine against itself.",
+        description="Tunes search parameters in games of the engine against itself.",
         epilog=_EPILOG,
         needs=("rich",),
     )

@@ -1,9 +1,9 @@
-"""Alpha-beta in lattices: six rules, the most cautious first, for skipping the remaining children of a node.
+"""Alpha-beta in lattices: six rules for skipping the remaining children of a node, the most cautious rule first.
 
 Let v be the node's value so far, alpha the join of the values so far of all MAX nodes above it, and beta the meet of
 those of all MIN nodes above it. The table says when each rule cuts at a MIN node; at MAX nodes everything is mirrored.
 
-naive          never: the definition, with meet at MIN and join at MAX
+naive          never: every node is searched, with meet at MIN and join at MAX
 shallow        v <= the parent's value: MAX gains nothing by coming here                sound in any lattice
 deep           v <= the value of some single MAX node above                             needs distributivity
 weak           v <= alpha: all MAX nodes above together                                 needs distributivity
@@ -14,18 +14,20 @@ fold           the root's value, computed from the path alone, is the same with 
 `shallow` and `deep` are from Ginsberg and Jaffray ("Alpha-beta pruning under partial orders", in: More Games of No
 Chance, 2001), who show that deep pruning needs distributivity.
 
-`fold` is the definition of `strong`. The root's value never falls if the node's value rises. So if v and the bottom
-give the root the same value, every value between them does, too. The test costs a walk up the path after every child.
-In a distributive lattice, all joins and meets on the path reduce to one term: the root gets alpha join (beta meet v),
-apart from terms that do not depend on v. This is the same for v and for the bottom if and only if (beta meet v) <=
-alpha, which is the condition of `strong`. So `strong` cuts as often as `fold`, and costs only one operation more than
-`weak`. (In other lattices, `strong` cuts even more often than `fold`, and is wrong more often.)
+`fold` states the idea behind `strong`: cut if the node can no longer change the root's value. The root's value never
+falls if the node's value rises. So if v and the bottom give the root the same value, every value between them does,
+too. The test costs a walk up the path after every child. In a distributive lattice, all joins and meets on the path
+reduce to one term: the root gets alpha join (beta meet v), apart from terms that do not depend on v. This is the same
+for v and for the bottom if and only if (beta meet v) <= alpha, which is the condition of `strong`. So `strong` cuts as
+often as `fold`, and costs only one operation more than `weak`. (In other lattices, `strong` cuts even more often than
+`fold`, and is wrong more often.)
 
 `fold` seems correct in any lattice, because it does not rely on distributivity. It is not: it only shows that the node
 cannot change the root while the nodes above keep their current values. In a distributive lattice that is enough,
-because from then on alpha only rises and beta only falls. In others, a later child of a node above can change this.
-Take [a [[c 1] b]] in N5, with MAX to move: after c, the root gets a join c = 1, and the next leaf, 1, would not change
-that. But MIN's other child is b. As b meet c is 0, and b meet 1 is b, the root's value is a with the cut and b without.
+because from then on alpha only rises and beta only falls. In others, a later child of a node above can make the cut
+wrong. Take [a [[c 1] b]] in N5, with MAX to move: after c, the root gets a join c = 1, and the next leaf, 1, would not
+change that. But MIN's other child is b. As b meet c is 0, and b meet 1 is b, the root's value is a with the cut and b
+without.
 
 In a chain, `deep`, `weak`, `strong` and `fold` are all equivalent to alpha-beta. In lattices that are not distributive,
 only `naive` and `shallow` are always correct, so `lattice_value` refuses the other rules there by default. The tests

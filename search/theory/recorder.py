@@ -174,10 +174,10 @@ class Recorder(Watcher[int, Any]):
         return -beta, -alpha
 
     def _why(self, visit: _Visit) -> tuple[str, int | None]:
-        """Returns the reason for a cut in a search of numbers, and the node above that causes the cut, or None.
+        """Returns the reason for a cut in a search of numbers, and the node above that causes the cut.
 
-        That node is the nearest opposing node whose value so far equals the bound. If there is no such node, the
-        result is None, because the bound comes from the window of the search.
+        That is the nearest opposing node whose value so far equals the bound. If no node has this value, the bound comes
+        from the window of the search, and the second result is None.
         """
         is_max = self._tree.is_max(visit.node)
         name, bound = ("beta", visit.beta) if is_max else ("alpha", visit.alpha)
