@@ -247,7 +247,7 @@ def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes
             facts = build_pool(new, run.data, run.wanted, run.validation, run.recipe.seed, run.partial, on_shard)
         run.recipe.steps_of_pass(facts.training)
         if not options.resume:
-            begin_run(folder, run, start)
+            begin_run(folder, run, start, options.overwrite)
         adopt_pool(folder, new)
 
 
