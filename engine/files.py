@@ -262,6 +262,11 @@ class Output:
         names = (self.path.with_stem(f"{self.path.stem[:60]}-{number}") for number in itertools.count(2))
         return Output(next(name for name in names if not os.path.lexists(name)), self._is_own, self._kind)
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the contents when they were last checked or written; "" if the file is empty or missing."""
+        return self._content.hexdigest() if self.size else ""
+
     def replace(self, data: bytes | str) -> None:
         """Replaces the file's contents atomically; text is written as UTF-8.
 

@@ -55,7 +55,8 @@ _POOL: Final = (TRAINING, VALIDATION, FACTS)
 @dataclass(frozen=True)
 class Run:
     """A recipe and its data: files and folders of shards, `partial` to include unfinished shards, the filter `wanted`,
-    and the share of games held out for validation. Raises TrainingError if a value is out of range.
+    the share of games held out for validation, and the SHA-256 of the network file that the run may replace, or "".
+    Raises TrainingError if a value is out of range.
     """
 
     recipe: Recipe
@@ -63,6 +64,7 @@ class Run:
     partial: bool = False
     wanted: Filter = field(default_factory=Filter)
     validation: float = 0.02
+    network: str = ""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.validation < 1.0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,10 @@ def test_a_run_is_resumed_onto_its_own_network_only(
     other.write_bytes(b"")
     assert train.main(given) == 0
     assert train.main(given) == 0
+    mine = encode_network(replace(read_network(other), output_bias=read_network(other).output_bias + 1))
+    other.write_bytes(mine)  # edited by hand, with the recipe and data of the run
+    assert train.main(given) == 1
+    assert other.read_bytes() == mine
 
 
 @pytest.mark.parametrize("more", [["--resume"], ["--overwrite"]])
