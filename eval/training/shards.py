@@ -121,7 +121,9 @@ class ShardWriter:
         if self._finished.exists():
             if self.path.exists():
                 raise ShardError(f"{self._finished}: {self.path.name} also exists; remove one of them")
-            read_shard(self._finished)
+            shard = read_shard(self._finished)
+            _check_origin(self._finished, (shard.number, shard.settings), number, settings)
+            open_regular(self._finished, "r+b").close()  # raises if the file is write-protected
             self._finished.rename(self.path)
         self.blocks = self.positions = self._games = self._crc = 0
         self._file: BinaryIO = open_regular(self.path, "ab+")  # type: ignore[assignment]
@@ -140,10 +142,8 @@ class ShardWriter:
             self._file.truncate(0)
             self._write(_encode_head(number, settings))
             return
-        found_number, found, at = _read_head(self.path, data)
-        if found_number != number:
-            raise ShardError(f"{self.path}: contains shard {found_number} instead of {number}")
-        check_settings(self.path, found, settings)
+        *found, at = _read_head(self.path, data)
+        _check_origin(self.path, found, number, settings)
         blocks, end = _read_blocks(self.path, data, at)
         rest = data[end:]
         self._crc = zlib.crc32(data[:end])
@@ -214,6 +214,13 @@ def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
     if keys:
         differences = ", ".join(f"{key} {found.get(key)} instead of {wanted.get(key)}" for key in keys)
         raise ShardError(f"{path}: was made with {differences}; use another folder")
+
+
+def _check_origin(path: Path, found: Sequence[Any], number: int, settings: dict[str, Any]) -> None:
+    """Raises ShardError unless the number and settings `found` in a shard are `number` and `settings`."""
+    if found[0] != number:
+        raise ShardError(f"{path}: contains shard {found[0]} instead of {number}")
+    check_settings(path, found[1], settings)
 
 
 def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
