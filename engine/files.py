@@ -352,11 +352,12 @@ _locked_files: Final[dict[Path, IO[Any]]] = {}
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, remove: bool = False) -> Iterator[None]:
     """Locks a file during the `with` block; the system also releases the lock when the process ends.
 
-    The block may write the file; `replace_file` passes the lock to the new file. A missing file is created, and removed
-    at the end if it is still empty. Raises OSError, and BlockingIOError if the file is already locked.
+    The block may write the file; `replace_file` passes the lock to the new file. A missing file is created. With
+    `remove`, it is removed at the end if it is still empty; without, it stays, because another program may have opened
+    it. Raises OSError, and BlockingIOError if the file is already locked.
     """
     target = Path(os.path.realpath(path))
     _locked_files[target], is_new = _open_locked(target, path)
@@ -364,7 +365,7 @@ def locked(path: Path) -> Iterator[None]:
         yield
     finally:
         with _locked_files.pop(target) as file, suppress(OSError):
-            if is_new and leads_to(target, file) and not os.fstat(file.fileno()).st_size:
+            if remove and is_new and leads_to(target, file) and not os.fstat(file.fileno()).st_size:
                 target.unlink()
 
 

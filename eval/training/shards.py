@@ -370,7 +370,7 @@ def only_writer(folder: Path, doing: str) -> Iterator[None]:
     """
     with ExitStack() as held:
         try:
-            held.enter_context(locked(folder / "lock"))
+            held.enter_context(locked(folder / "lock", remove=True))
         except BlockingIOError:
             raise ShardError(f"{shown(folder)}: another process is {doing} there") from None
         except OSError as error:
