@@ -129,7 +129,7 @@ def test_earlier_games_are_dropped_only_for_new_ones(
     describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, left: int
 ) -> None:
     pgn, new = tmp_path / "games.pgn", tmp_path / "new.pgn"
-    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
     pgn.write_text(2 * game, encoding="utf-8")
     new.write_text(game, encoding="utf-8")
     script = tmp_path / "cutechess-cli"
@@ -149,7 +149,9 @@ def test_what_a_user_saves_during_a_match_stays(
     describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, earlier: bool
 ) -> None:
     pgn, new, mine = tmp_path / "games.pgn", tmp_path / "new", b'[Event "Mine"]\n\n1. d4 1-0\n\n'
-    new.write_bytes(b'[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 1-0\n\n')
+    new.write_bytes(
+        b'[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
+    )
     if earlier:
         pgn.write_bytes(new.read_bytes())
     place = tmp_path / ("games-2.pgn" if earlier else "games.pgn")
