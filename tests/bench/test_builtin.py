@@ -153,6 +153,7 @@ def test_what_stands_among_our_games_is_left_as_it_is(play_in: Callable[..., Mat
         (ours + b"my notes\n", both),
         (ours.replace(b'"A"', b'"Carlsen"'), {"overwrite"}),
         (ours + FOREIGN["a game of these players"], both),
+        (ours[:-30] + b" { a nice move } 40. ", both),
         (b"; my notes\n\n" + ours, {"resume"}),
         (ours[:first] + b"my notes\n\n" + ours[first:], both),
         (ours + FOREIGN["an unfinished game"], both),
