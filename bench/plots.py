@@ -23,13 +23,8 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".png", ".svg")
 
-#: The author and, as %s, the SHA-256 of the rest of the file, which are near the beginning of each picture.
-_AUTHOR: Final = b"drawn by Secateur %s"
-
-#: The PNG chunk or the line of an SVG that contains `_AUTHOR`.
-_MARK: Final = re.compile(
-    rb"(?s)....tEXtAuthor\0" + _AUTHOR % b"[0-9a-f]{64}" + b"....|<!-- " + _AUTHOR % b"[0-9a-f]{64}" + b" -->\n"
-)
+#: The PNG chunk or the line of an SVG, near the beginning, that has the SHA-256 of the rest of the file.
+_MARK: Final = re.compile(rb"(?s)....tEXtAuthor\0drawn by Secateur \w{64}....|<!-- drawn by Secateur \w{64} -->\n")
 
 #: The most points on a curve; longer series are thinned out evenly.
 MAX_POINTS: Final = 400
@@ -68,8 +63,8 @@ def check_path(path: str | Path | Output) -> Output:
 
 
 def _marked(picture: bytes) -> bytes:
-    """Returns a PNG or SVG with `_AUTHOR` inserted after the header of the PNG or after the first line of the SVG."""
-    author = _AUTHOR % hashlib.sha256(picture).hexdigest().encode()
+    """Returns a PNG or SVG with a `_MARK` after the header of the PNG or after the first line of the SVG."""
+    author = b"drawn by Secateur " + hashlib.sha256(picture).hexdigest().encode()
     if picture.startswith(b"\x89PNG"):
         chunk, at = b"tEXtAuthor\0" + author, 33
         mark = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))

@@ -212,10 +212,7 @@ def save(record: Record, folder: Path | None = None) -> Path:
 
 
 def check_suite(text: str, suite: str, overwrite: bool, folder: Path | None = None) -> None:
-    """Checks that the ledger may get a record `text` of a suite: it is new or, with `overwrite`, of the same suite.
-
-    Raises `LedgerError` if `text` is not a valid id or a suite record is invalid, and `RecordThereError`.
-    """
+    """Raises `LedgerError` unless the id `text` is new or, with `overwrite`, that of an earlier record of the suite."""
     _check_id(text)
     there = load_suites(folder).get(text)
     if there is not None and (there.suite != suite or not overwrite):

@@ -42,11 +42,9 @@ _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
     VALIDATION: ("file of positions", holds_samples),
 }
 
-#: The prefix of the subfolder in which a pool is made. A killed command leaves that subfolder behind.
-_NEW: Final = ".new-pool-"
-
-#: The file that marks such a subfolder as Secateur's; it contains the subfolder's name.
-_MARKER: Final = "made-by-secateur"
+#: The prefix of the subfolder in which a pool is made, which a killed command leaves behind, and the file in it that
+#: marks it as Secateur's and contains its name.
+_NEW, _MARKER = ".new-pool-", "made-by-secateur"
 
 #: The files of a pool in the order in which they are moved to the run: the last one marks the pool as complete.
 _POOL: Final = (TRAINING, VALIDATION, FACTS)
