@@ -69,10 +69,11 @@ def _check_games(description: MatchDescription) -> None:
     events = {raw.tags.get("Event", "") for raw in games if MATCH_TAG in raw.tags} | {description.event}
     names = {engine.name for engine in description.engines}
     for raw in games:
-        tags = raw.tags
         # The other runners write no match tag, so their games are recognised by the event.
-        is_ours = "PlyCount" in tags and (MATCH_TAG in tags or tags.get("Event") == description.event)
-        is_ours = is_ours and raw.is_complete and {tags.get("White"), tags.get("Black")} <= names
+        is_ours = MATCH_TAG in raw.tags or raw.tags.get("Event") == description.event
+        is_ours &= (
+            "PlyCount" in raw.tags and raw.is_complete and {raw.tags.get("White"), raw.tags.get("Black")} <= names
+        )
         if not is_ours and raw is games[-1]:  # a match was killed while it wrote this game
             is_ours = any(is_cut_game(raw, event, names) for event in events)
         if not is_ours:

@@ -108,10 +108,10 @@ class ExternalRunner(Runner):
             place = games.path.absolute()
             descriptor, name = tempfile.mkstemp(".pgn", f"{place.stem[:60]}-", place.parent)
             last_lines: deque[str] = deque(maxlen=5)
+            command = [program, *self.arguments(plan, book, Path(name), Path(folder))]
             with os.fdopen(descriptor, "rb") as played:
                 try:
-                    arguments = self.arguments(plan, book, Path(name), Path(folder))
-                    status = _follow([program, *arguments], collector, last_lines)
+                    status = _follow(command, collector, last_lines)
                 finally:
                     _take_over(games, Path(name), played, problems)
         result = collector.result

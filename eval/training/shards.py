@@ -122,7 +122,7 @@ class ShardWriter:
             if self.path.exists():
                 raise ShardError(f"{self._finished}: {self.path.name} also exists; remove one of them")
             shard = read_shard(self._finished)
-            _check_origin(self._finished, (shard.number, shard.settings), number, settings)
+            check_head(self._finished, (shard.number, shard.settings), number, settings)
             open_regular(self._finished, "r+b").close()  # raises if the file is write-protected
             self._finished.rename(self.path)
         self.blocks = self.positions = self._games = self._crc = 0
@@ -143,7 +143,7 @@ class ShardWriter:
             self._write(_encode_head(number, settings))
             return
         *found, at = _read_head(self.path, data)
-        _check_origin(self.path, found, number, settings)
+        check_head(self.path, found, number, settings)
         blocks, end = _read_blocks(self.path, data, at)
         rest = data[end:]
         self._crc = zlib.crc32(data[:end])
@@ -208,19 +208,15 @@ def _encode_head(number: int, settings: dict[str, Any]) -> bytes:
     return head.tobytes() + text
 
 
-def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Raises ShardError, which names the differences, if the settings `found` in a shard are not `wanted`."""
-    keys = [key for key in sorted(found.keys() | wanted.keys()) if found.get(key) != wanted.get(key)]
-    if keys:
-        differences = ", ".join(f"{key} {found.get(key)} instead of {wanted.get(key)}" for key in keys)
-        raise ShardError(f"{path}: was made with {differences}; use another folder")
-
-
-def _check_origin(path: Path, found: Sequence[Any], number: int, settings: dict[str, Any]) -> None:
-    """Raises ShardError unless the number and settings `found` in a shard are `number` and `settings`."""
+def check_head(path: Path, found: Sequence[Any], number: int, wanted: dict[str, Any]) -> None:
+    """Raises ShardError unless `found`, a shard's number and settings, are `number` and `wanted`."""
     if found[0] != number:
         raise ShardError(f"{path}: contains shard {found[0]} instead of {number}")
-    check_settings(path, found[1], settings)
+    settings = found[1]
+    keys = [key for key in sorted(settings.keys() | wanted.keys()) if settings.get(key) != wanted.get(key)]
+    if keys:
+        differences = ", ".join(f"{key} {settings.get(key)} instead of {wanted.get(key)}" for key in keys)
+        raise ShardError(f"{path}: was made with {differences}; use another folder")
 
 
 def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
