@@ -55,6 +55,12 @@ _REASONS: Final = (
 _TAG: Final = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 _END: Final = re.compile(r"(?:^|\s)(1-0|0-1|1/2-1/2|\*)\s*$")
 
+#: A word of the moves of a game in the style of `format_game` or of another match program, with braces.
+_WORD: Final = re.compile(
+    r"\{?(book|\d+\.+|[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](=[QRBN])?[+#]?|O-O(-O)?[+#]?"
+    r"|[-+]?M?\d[\d.]*(/\d+)?s?,?|n=\d+|\[%e(val|mt)|#?[-+]?\d[\d.:]*(,\d+)?\])?\}?"
+)
+
 #: The largest PGN file that can be read, in bytes.
 MOST_BYTES: Final = 2 << 30
 
@@ -181,7 +187,8 @@ def is_cut_game(raw: RawGame, event: str, players: Collection[str]) -> bool:
     begin = f'[Event "{_escape(event)}"]\n[Site "?"]\n'
     moves = raw.text.partition("\n\n")[2]
     is_whole = re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves) is not None  # perhaps followed by other text
-    if is_whole or not raw.text.replace("\n", "").isprintable():
+    words = moves.split()[:-1]  # the last word may be cut
+    if is_whole or not all(map(_WORD.fullmatch, words)) or not raw.text.replace("\n", "").isprintable():
         return False
     if not (raw.text.startswith(begin) or begin.startswith(raw.text)):
         return False

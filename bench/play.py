@@ -69,13 +69,17 @@ def _check_games(description: MatchDescription) -> None:
     events = {raw.tags.get("Event", "") for raw in games if MATCH_TAG in raw.tags} | {description.event}
     names = {engine.name for engine in description.engines}
     for raw in games:
-        # The other runners write no match tag, so their games are recognised by event and players.
-        players = {raw.tags.get("White"), raw.tags.get("Black")}
-        is_ours = MATCH_TAG in raw.tags or (raw.tags.get("Event") == description.event and players <= names)
+        # The other runners write no match tag, so their games are recognised by the event.
+        is_ours = MATCH_TAG in raw.tags or raw.tags.get("Event") == description.event
+        is_ours &= (
+            "PlyCount" in raw.tags and raw.is_complete and {raw.tags.get("White"), raw.tags.get("Black")} <= names
+        )
         if not is_ours and raw is games[-1]:  # perhaps a match was killed while it wrote this game
             is_ours = any(is_cut_game(raw, event, names) for event in events)
         if not is_ours:
-            raise DescriptionError(f"{shown(pgn)}:{raw.line}: this game was not written by a Secateur match")
+            raise DescriptionError(
+                f"{shown(pgn)}:{raw.line}: this game was not written by a Secateur match of these engines"
+            )
 
 
 def pick_runner(description: MatchDescription) -> Runner:

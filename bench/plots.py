@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import struct
+import zlib
 from importlib import util
 from io import BytesIO
 from pathlib import Path
@@ -11,7 +15,7 @@ from bench.results import MatchResult, complete_pairs
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.errors import CommandError, MissingError
 from engine.extras import remedy
-from engine.files import Output, reason, shown
+from engine.files import Output, read_bytes, reason, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,8 +23,8 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".png", ".svg")
 
-#: The author or creator in the metadata at the beginning of each picture.
-_AUTHOR: Final = "drawn by Secateur"
+#: The PNG chunk or the line of an SVG, near the beginning, that has the SHA-256 of the rest of the file.
+_MARK: Final = re.compile(rb"(?s)....tEXtAuthor\0drawn by Secateur \w{64}....|<!-- drawn by Secateur \w{64} -->\n")
 
 #: The most points on a curve; longer series are thinned out evenly.
 MAX_POINTS: Final = 400
@@ -37,7 +41,7 @@ class MissingForPlotError(PlotError, MissingError):
 
 
 def check_path(path: str | Path | Output) -> Output:
-    """Returns the output file for a picture, which may replace an earlier picture drawn by Secateur.
+    """Returns the output file for a picture, which may replace an unchanged picture drawn by Secateur.
 
     Call this function before the games are played, because it raises `PlotError` if matplotlib is missing, the path has
     an unknown suffix, another kind of file exists there, or the file cannot be written.
@@ -49,9 +53,24 @@ def check_path(path: str | Path | Output) -> Output:
             raise PlotError(f"{shown(path)}: a picture's name must end with {' or '.join(ENDINGS)}")
     try:
         place = Path(path) if isinstance(path, str) else path
-        return Output.at(place, lambda head: _AUTHOR.encode() in head, "picture of Secateur")
+        output = Output.at(place, lambda head: _MARK.search(head) is not None, "picture of Secateur")
+        data = read_bytes(output.path, 1 << 28) if place is not output and output.size else b""
     except OSError as error:
         raise MissingForPlotError(f"{shown(str(path))}: {reason(error)}") from None
+    if data and _marked(_MARK.sub(b"", data, count=1)) != data:
+        raise MissingForPlotError(f"{shown(output.path)}: was edited after Secateur drew it; it is left unchanged")
+    return output
+
+
+def _marked(picture: bytes) -> bytes:
+    """Returns a PNG or SVG with a `_MARK` after the header of the PNG or after the first line of the SVG."""
+    author = b"drawn by Secateur " + hashlib.sha256(picture).hexdigest().encode()
+    if picture.startswith(b"\x89PNG"):
+        chunk, at = b"tEXtAuthor\0" + author, 33
+        mark = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    else:
+        mark, at = b"<!-- %s -->\n" % author, picture.find(b"\n") + 1
+    return picture[:at] + mark + picture[at:]
 
 
 def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | None = None) -> None:
@@ -117,8 +136,8 @@ def save_figure(figure: Figure, output: Output) -> None:
     """Writes a figure in the format that the path's suffix names. Raises `PlotError` if the file cannot be written."""
     file = BytesIO()
     ending = output.path.suffix.lower()[1:]
-    figure.savefig(file, format=ending, dpi=130, metadata={"Author" if ending == "png" else "Creator": _AUTHOR})
+    figure.savefig(file, format=ending, dpi=130)
     try:
-        output.replace(file.getvalue())
+        output.replace(_marked(file.getvalue()))
     except OSError as error:
         raise PlotError(f"{shown(output.path)}: cannot be written: {reason(error)}") from None

@@ -22,7 +22,7 @@ from bench.results import MatchResult
 from bench.stats import Sprt, Tally, estimate
 from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import CommandError, MissingError
-from engine.files import Output, parse_json, read_bytes, reason, replace_file, shown
+from engine.files import Output, parse_json, quoted, read_bytes, reason, shown
 
 LEDGER: Final = PROJECT_ROOT / "bench" / "ledger"
 
@@ -211,10 +211,19 @@ def save(record: Record, folder: Path | None = None) -> Path:
     return _save(record, folder, folder / f"{record.id}.json")
 
 
-def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
-    """Writes or replaces a suite record, and writes the table; returns the record's path. Raises `LedgerError`."""
+def check_suite(text: str, suite: str, overwrite: bool, folder: Path | None = None) -> None:
+    """Raises `LedgerError` unless the id `text` is new or, with `overwrite`, that of an earlier record of the suite."""
+    _check_id(text)
+    there = load_suites(folder).get(text)
+    if there is not None and (there.suite != suite or not overwrite):
+        advice = "choose another id" if there.suite != suite else "pass --overwrite to replace it"
+        raise RecordThereError(f"the ledger already has a record {text} of {quoted(there.suite)}; {advice}")
+
+
+def save_suite(record: SuiteRecord, folder: Path | None = None, overwrite: bool = True) -> Path:
+    """Writes a suite record and the table; returns the file. Raises `LedgerError` as `check_suite` does."""
     folder = LEDGER if folder is None else folder
-    load_suites(folder)  # raises an error for an invalid file instead of replacing it
+    check_suite(record.id, record.suite, overwrite, folder)
     return _save(record, folder, folder / "suites" / f"{record.id}.json")
 
 
@@ -223,7 +232,8 @@ def _save(record: Record | SuiteRecord, folder: Path, path: Path) -> Path:
     items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, "{\n" + ",\n".join(items) + "\n}\n")
+        record_file = Output(path, lambda head: head.startswith(b"{"), "record of the ledger")
+        record_file.replace("{\n" + ",\n".join(items) + "\n}\n")
         write_table(folder)
     except OSError as error:
         raise LedgerError(f"{shown(path)}: cannot be written: {reason(error)}") from None
@@ -254,7 +264,7 @@ def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
         lines += [
             "",
             "Each test suite and fuzzer check has a JSON file in `suites`. `solved` is the number of positions or",
-            "checks that the first engine passed, then those of others. A later run replaces one with the same id.",
+            "checks that the first engine passed, then those of others. `epd --overwrite` replaces a record.",
             "",
             "| id | suite | solved | limit | engines | commits | bench | date |",
             "|---|---|---|---|---|---|---|---|",

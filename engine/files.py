@@ -262,6 +262,11 @@ class Output:
         names = (self.path.with_stem(f"{self.path.stem[:60]}-{number}") for number in itertools.count(2))
         return Output(next(name for name in names if not os.path.lexists(name)), self._is_own, self._kind)
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the contents when they were last checked or written; "" if the file is empty or missing."""
+        return self._content.hexdigest() if self.size else ""
+
     def replace(self, data: bytes | str) -> None:
         """Replaces the file's contents atomically; text is written as UTF-8.
 
@@ -347,11 +352,12 @@ _locked_files: Final[dict[Path, IO[Any]]] = {}
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, remove: bool = False) -> Iterator[None]:
     """Locks a file during the `with` block; the system also releases the lock when the process ends.
 
-    The block may write the file; `replace_file` passes the lock to the new file. A missing file is created, and removed
-    at the end if it is still empty. Raises BlockingIOError if the file is locked already, or another OSError.
+    The block may write the file; `replace_file` passes the lock to the new file. A missing file is created. With
+    `remove`, it is removed at the end if it is still empty; otherwise it stays, because another program may have opened
+    it. Raises BlockingIOError if the file is locked already, or another OSError.
     """
     target = Path(os.path.realpath(path))
     _locked_files[target], is_new = _open_locked(target, path)
@@ -359,7 +365,7 @@ def locked(path: Path) -> Iterator[None]:
         yield
     finally:
         with _locked_files.pop(target) as file, suppress(OSError):
-            if is_new and leads_to(target, file) and not os.fstat(file.fileno()).st_size:
+            if remove and is_new and leads_to(target, file) and not os.fstat(file.fileno()).st_size:
                 target.unlink()
 
 

@@ -7,6 +7,7 @@ book. The program writes the PGN file, and this module reads the program's outpu
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shlex
@@ -18,7 +19,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import chess.pgn
 
@@ -29,7 +30,7 @@ from bench.pgn import MOST_BYTES, is_pgn, split_games, termination_of
 from bench.results import GameResult
 from bench.runners.base import Collector, PlayError, Runner, unfit_engines
 from bench.schedule import Plan
-from engine.files import Output, printable, read_bytes, reason
+from engine.files import Output, leads_to, printable, reason, shown
 
 #: The program of each of these runners, by the runner's name.
 PROGRAMS: Final = {"cutechess": "cutechess-cli", "fastchess": "fastchess"}
@@ -103,11 +104,16 @@ class ExternalRunner(Runner):
             book = Path(folder, "openings" + _book_suffix(plan.openings))
             book.write_text(book_text(plan.openings), encoding="utf-8")
             games = Output(Path(description.pgn or Path(folder, "games.pgn")), is_pgn, "PGN file")
-            pgn = (games.beside() if games.size else games).path.absolute()
+            # The program appends to a new file of its own, never to one that a user may save meanwhile.
+            place = games.path.absolute()
+            descriptor, name = tempfile.mkstemp(".pgn", f"{place.stem[:60]}-", place.parent)
             last_lines: deque[str] = deque(maxlen=5)
-            status = _follow([program, *self.arguments(plan, book, pgn, Path(folder))], collector, last_lines)
-            if games.size and pgn.exists():
-                _replace_games(games, pgn, problems)
+            command = [program, *self.arguments(plan, book, Path(name), Path(folder))]
+            with os.fdopen(descriptor, "rb") as played:
+                try:
+                    status = _follow(command, collector, last_lines)
+                finally:
+                    _take_over(games, Path(name), played, problems)
         result = collector.result
         unwanted = result.stopped_early or result.interrupted
         if not unwanted and (status != 0 or len(result.games) < plan.game_count):
@@ -227,11 +233,15 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
     return process.wait()
 
 
-def _replace_games(games: Output, new: Path, problems: list[str]) -> None:
-    """Replaces the earlier games with those of the file `new` if one of these is complete, and removes the file."""
+def _take_over(games: Output, path: Path, played: IO[bytes], problems: list[str]) -> None:
+    """Moves the games in the open file `played` at `path` to `games`; a complete one replaces the earlier games."""
     try:
-        if any(raw.is_complete for raw in split_games(new)):
-            games.replace(read_bytes(new, MOST_BYTES))
-        new.unlink()
+        if not leads_to(path, played):
+            raise OSError(errno.EEXIST, "another program replaced or removed the new games")
+        data = played.read(MOST_BYTES)
+        if data and (not games.size or any(raw.is_complete for raw in split_games(data))):
+            games.replace(data)
+        if leads_to(path, played) and os.fstat(played.fileno()).st_size == len(data):
+            path.unlink()
     except OSError as error:
-        problems.append(f"{games.path}: cannot replace the earlier games: {reason(error)}")
+        problems.append(f"{shown(games.path)}: cannot be written: {reason(error)}; the games are in {shown(path)}")

@@ -34,7 +34,7 @@ from eval.training.shards import (
     Shard,
     ShardError,
     ShardWriter,
-    check_settings,
+    check_head,
     encode_block,
     is_empty,
     only_writer,
@@ -266,9 +266,7 @@ def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
         if path.suffix == UNFINISHED and is_empty(path, number, head):
             continue
         shard = read_shard(path)
-        check_settings(path, shard.settings, head)
-        if number != shard.number:
-            raise ShardError(f"{path}: contains shard {shard.number} instead of {number}")
+        check_head(path, (shard.number, shard.settings), number, head)
         if number in there:
             raise ShardError(f"{there[number].path}: {path.name} also exists; remove one of them")
         there[number] = shard

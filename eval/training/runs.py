@@ -13,11 +13,10 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
@@ -43,14 +42,19 @@ _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
     VALIDATION: ("file of positions", holds_samples),
 }
 
-#: The prefix of the subfolder in which a pool is made. A killed command leaves that subfolder behind.
-_NEW: Final = ".new-pool-"
+#: The prefix of the subfolder in which a pool is made, which a killed command leaves behind, and the file in it that
+#: marks it as Secateur's and contains its name.
+_NEW, _MARKER = ".new-pool-", "made-by-secateur"
+
+#: The files of a pool in the order in which they are moved to the run: the last one marks the pool as complete.
+_POOL: Final = (TRAINING, VALIDATION, FACTS)
 
 
 @dataclass(frozen=True)
 class Run:
     """A recipe and its data: `data` are files and folders of shards, `partial` includes unfinished shards, `wanted` is
-    a filter of positions, `validation` the share of games to hold out. Raises TrainingError if a value is out of range.
+    a filter of positions, `validation` the share of games to hold out, and `network` the SHA-256 of the network file
+    that the run may replace, or "". Raises TrainingError if a value is out of range.
     """
 
     recipe: Recipe
@@ -58,6 +62,7 @@ class Run:
     partial: bool = False
     wanted: Filter = field(default_factory=Filter)
     validation: float = 0.02
+    network: str = ""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.validation < 1.0:
@@ -117,22 +122,36 @@ def _output(folder: Path, name: str) -> Output:
 
 @contextmanager
 def new_pool(folder: Path) -> Iterator[Path]:
-    """Removes the pools that killed commands left in a run's folder; yields a temporary folder there and removes it."""
+    """Removes the pools that killed commands left in a run's `folder`, then yields a new temporary folder there."""
     for left in folder.glob(f"{_NEW}*/"):
-        if not left.is_symlink() and all(
-            path.name.isdecimal() or path.name in (TRAINING, VALIDATION, FACTS) for path in left.iterdir()
-        ):
-            shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(prefix=_NEW, dir=folder) as new:
-        yield Path(new)
+        _remove_pool(left)
+    new = Path(tempfile.mkdtemp(prefix=_NEW, dir=folder))
+    (new / _MARKER).write_text(new.name, encoding="utf-8")
+    try:
+        yield new
+    finally:
+        _remove_pool(new)
 
 
-def begin_run(folder: Path, run: Run, start: bytes | None) -> None:
+def _remove_pool(new: Path) -> None:
+    """Removes Secateur's files from a temporary folder that has the marker, then the folder if nothing is left."""
+    with suppress(OSError):
+        if new.is_symlink() or read_bytes(new / _MARKER, 99) != new.name.encode():
+            return
+        for path in new.iterdir():
+            if not path.is_symlink() and path.is_file() and (path.name.isdecimal() or path.name in _POOL):
+                path.unlink()
+        if [path.name for path in new.iterdir()] == [_MARKER]:
+            (new / _MARKER).unlink()
+            new.rmdir()
+
+
+def begin_run(folder: Path, run: Run, start: bytes | None, overwrite: bool) -> None:
     """Removes the files of an earlier run from the folder, then writes those of the new run except its pool.
 
     `start` is the contents of the start network's file, or None. Raises OSError, and TrainingError as `check_new` does.
     """
-    check_new(folder, overwrite=True)  # checked again, because making the pool may take hours
+    check_new(folder, overwrite)  # checked again, because making the pool may take hours
     for name in _FILES:
         (folder / name).unlink(missing_ok=True)
     save_run(folder, run)
@@ -147,7 +166,7 @@ def save_run(folder: Path, run: Run) -> None:
 
 def adopt_pool(folder: Path, new: Path) -> None:
     """Moves a pool from `new` to a run's folder; `pool.json`, moved last, marks it as complete. Raises OSError."""
-    for name in (TRAINING, VALIDATION, FACTS):
+    for name in _POOL:
         _output(folder, name)  # checked again, so that only a file of the run is replaced
         (new / name).replace(folder / name)
 

@@ -121,7 +121,9 @@ class ShardWriter:
         if self._finished.exists():
             if self.path.exists():
                 raise ShardError(f"{self._finished}: {self.path.name} also exists; remove one of them")
-            read_shard(self._finished)
+            shard = read_shard(self._finished)
+            check_head(self._finished, (shard.number, shard.settings), number, settings)
+            open_regular(self._finished, "r+b").close()  # raises if the file is write-protected
             self._finished.rename(self.path)
         self.blocks = self.positions = self._games = self._crc = 0
         self._file: BinaryIO = open_regular(self.path, "ab+")  # type: ignore[assignment]
@@ -140,10 +142,8 @@ class ShardWriter:
             self._file.truncate(0)
             self._write(_encode_head(number, settings))
             return
-        found_number, found, at = _read_head(self.path, data)
-        if found_number != number:
-            raise ShardError(f"{self.path}: contains shard {found_number} instead of {number}")
-        check_settings(self.path, found, settings)
+        *found, at = _read_head(self.path, data)
+        check_head(self.path, found, number, settings)
         blocks, end = _read_blocks(self.path, data, at)
         rest = data[end:]
         self._crc = zlib.crc32(data[:end])
@@ -208,11 +208,14 @@ def _encode_head(number: int, settings: dict[str, Any]) -> bytes:
     return head.tobytes() + text
 
 
-def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Raises ShardError, which names the differences, if the settings `found` in a shard differ from `wanted`."""
-    keys = [key for key in sorted(found.keys() | wanted.keys()) if found.get(key) != wanted.get(key)]
+def check_head(path: Path, found: Sequence[Any], number: int, wanted: dict[str, Any]) -> None:
+    """Raises ShardError unless `found`, a shard's number and settings, are `number` and `wanted`."""
+    if found[0] != number:
+        raise ShardError(f"{path}: contains shard {found[0]} instead of {number}")
+    settings = found[1]
+    keys = [key for key in sorted(settings.keys() | wanted.keys()) if settings.get(key) != wanted.get(key)]
     if keys:
-        differences = ", ".join(f"{key} {found.get(key)} instead of {wanted.get(key)}" for key in keys)
+        differences = ", ".join(f"{key} {settings.get(key)} instead of {wanted.get(key)}" for key in keys)
         raise ShardError(f"{path}: was made with {differences}; use another folder")
 
 
@@ -363,7 +366,7 @@ def only_writer(folder: Path, doing: str) -> Iterator[None]:
     """
     with ExitStack() as held:
         try:
-            held.enter_context(locked(folder / "lock"))
+            held.enter_context(locked(folder / "lock", remove=True))
         except BlockingIOError:
             raise ShardError(f"{shown(folder)}: another process is {doing} there") from None
         except OSError as error:

@@ -176,8 +176,8 @@ class Recorder(Watcher[int, Any]):
     def _why(self, visit: _Visit) -> tuple[str, int | None]:
         """Returns the reason for a cut in a search of numbers, and the node above that causes the cut.
 
-        That is the nearest opposing node whose value so far equals the bound. If no node has this value, the bound comes
-        from the window of the search, and the second result is None.
+        That is the nearest opposing node whose value so far equals the bound. If no node has this value, the bound is
+        that of the search's window, and the second result is None.
         """
         is_max = self._tree.is_max(visit.node)
         name, bound = ("beta", visit.beta) if is_max else ("alpha", visit.alpha)

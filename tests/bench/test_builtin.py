@@ -125,6 +125,7 @@ FOREIGN = {
     "an unfinished game": b'[Event "Casual"]\n[Site "?"]\n[Result "*"]\n\n1. e4 e5 2. Nf3',
     "a finished game": b'[Event "Casual"]\n[Site "?"]\n[Result "1-0"]\n\n1. e4 e5 1-0\n\n',
     "a game of an event of this name": b'[Event "Secateur match"]\n[White "A"]\n[Black "Carlsen"]\n\n1. e4 e5 1-0\n\n',
+    "a game of these players": b'[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 1-0\n\n',
     "half a game of this name": b'[Event "Secateur match"]\n[White "Carlsen"]\n[Black "A"]\n\n1. e4 e5',
 }
 
@@ -147,13 +148,17 @@ def test_what_stands_among_our_games_is_left_as_it_is(play_in: Callable[..., Mat
     play_in(1)
     ours = pgn.read_bytes()
     first = next(split_games(pgn)).end
+    both = {"resume", "overwrite"}
     for data, modes in (
-        (ours + b"my notes\n", {"resume"}),
+        (ours + b"my notes\n", both),
+        (ours.replace(b'"A"', b'"Carlsen"'), {"overwrite"}),
+        (ours + FOREIGN["a game of these players"], both),
+        (ours[:-30] + b" { a nice move } 40. ", both),
         (b"; my notes\n\n" + ours, {"resume"}),
-        (ours[:first] + b"my notes\n\n" + ours[first:], {"resume"}),
-        (ours + FOREIGN["an unfinished game"], {"resume", "overwrite"}),
-        (ours + FOREIGN["half a game of this name"], {"resume", "overwrite"}),
-        (ours + FOREIGN["a finished game"] + ours, {"resume", "overwrite"}),
+        (ours[:first] + b"my notes\n\n" + ours[first:], both),
+        (ours + FOREIGN["an unfinished game"], both),
+        (ours + FOREIGN["half a game of this name"], both),
+        (ours + FOREIGN["a finished game"] + ours, both),
     ):
         for mode in modes:
             pgn.write_bytes(data)

@@ -71,6 +71,7 @@ def test_a_new_run_replaces_the_old_one_only_when_it_begins(tmp_path: Path) -> N
         (HEADER + "my notes\n", "run:2: not a result of this run"),
         (HEADER + "[]\n", "run:2: not a result of this run"),
         (HEADER + '{"number": 1, "points": 0}my notes', "run:2: not a result of this run"),
+        (HEADER + '{"number": 1, "points": 0}\nmy notes', "run:3: not a result of this run"),
         (HEADER + '{"number": 1}\n', "run:2: not a result of this run"),
         (HEADER + '{"number": 1, "points": 0.5}\n', "run:2: not a result of this run"),
     ],

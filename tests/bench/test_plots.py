@@ -50,6 +50,26 @@ def test_a_picture_takes_the_place_of_our_own_only(tmp_path: Path, ending: str) 
         assert path.read_bytes() == data
 
 
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_an_edited_picture_stays(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"plot.{ending}"
+    plot_match(match(5), path)
+    ours = path.read_bytes()
+    if ending == "png":
+        pillow = pytest.importorskip("PIL.Image")
+        with pillow.open(path) as image:
+            image.verify()  # the checksums of all chunks
+            assert image.info["Author"].startswith("drawn by Secateur ")
+    mine = b'<svg xmlns="http://www.w3.org/2000/svg"><!-- not drawn by Secateur --></svg>'
+    for data in (ours[:-40] + b"x" + ours[-40:], mine):
+        path.write_bytes(data)
+        with pytest.raises(PlotError, match=rf"plot\.{ending}: .*; it is left unchanged$"):
+            check_path(path)
+        assert path.read_bytes() == data
+    path.write_bytes(ours)
+    check_path(path)
+
+
 def test_refusals_name_the_file(tmp_path: Path) -> None:
     (tmp_path / "folder.svg").mkdir()
     for name, problem in (

@@ -199,7 +199,9 @@ def test_what_is_no_table_or_record_is_left_as_it_is(tmp_path: Path) -> None:
 EPD = '6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - bm Ra8#; id "back rank";\n'
 
 
-def test_epd_records_a_whole_suite_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_epd_records_a_whole_suite_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(records, "LEDGER", tmp_path / "ledger")
     path, program = tmp_path / "one.epd", fake("Us").command
     path.write_text(EPD, encoding="utf-8")
@@ -209,6 +211,19 @@ def test_epd_records_a_whole_suite_only(tmp_path: Path, monkeypatch: pytest.Monk
     assert epd.main(base) == 0
     record = load_suites(tmp_path / "ledger")["goal-one"]
     assert (record.suite, record.limit, record.positions, record.commits) == ("one.epd", "nodes=2000", 1, ("abc",))
+    before = (tmp_path / "ledger" / "suites" / "goal-one.json").read_bytes()
+    other = path.with_stem("other")
+    other.write_text(EPD, encoding="utf-8")
+    for words, advice in (
+        (base, "pass --overwrite to replace it"),
+        ([str(other), *base[1:], "--overwrite"], "choose another id"),
+    ):
+        capsys.readouterr()
+        assert epd.main(words) == 1
+        told = f"secateur epd: the ledger already has a record goal-one of 'one.epd'; {advice}\n"
+        assert capsys.readouterr().err == told
+        assert (tmp_path / "ledger" / "suites" / "goal-one.json").read_bytes() == before
+    assert epd.main([*base, "--overwrite"]) == 0
     path.write_text(EPD + "nonsense\n", encoding="utf-8")
     assert epd.main([*base, "--ledger", "goal-two"]) == 1
     assert "goal-two" not in load_suites(tmp_path / "ledger")

@@ -129,7 +129,7 @@ def test_earlier_games_are_dropped_only_for_new_ones(
     describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, left: int
 ) -> None:
     pgn, new = tmp_path / "games.pgn", tmp_path / "new.pgn"
-    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
     pgn.write_text(2 * game, encoding="utf-8")
     new.write_text(game, encoding="utf-8")
     script = tmp_path / "cutechess-cli"
@@ -141,6 +141,33 @@ def test_earlier_games_are_dropped_only_for_new_ones(
     status, last = (3, "its last lines: sorry") if left == 2 else (0, "it printed nothing")
     ended = f"cutechess-cli ended with exit status {status} after 0 of 4 games; {last}"
     assert result.problems == [ended]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
+@pytest.mark.parametrize("earlier", [True, False])
+def test_what_a_user_saves_during_a_match_stays(
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, earlier: bool
+) -> None:
+    pgn, new, mine = tmp_path / "games.pgn", tmp_path / "new", b'[Event "Mine"]\n\n1. d4 1-0\n\n'
+    new.write_bytes(
+        b'[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
+    )
+    if earlier:
+        pgn.write_bytes(new.read_bytes())
+    place = tmp_path / ("games-2.pgn" if earlier else "games.pgn")
+    script = tmp_path / "cutechess-cli"
+    script.write_text(
+        f'#!/bin/sh\nprintf \'{mine.decode()}\' >{place}\nwhile [ "$1" != -pgnout ]; do shift; done; cat {new} >>"$2"\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    result = play(describe(runner="cutechess", pgn=str(pgn), overwrite=earlier))
+    assert place.read_bytes() == mine
+    problem = result.problems[0]
+    written = pgn if earlier else tmp_path / "games-2.pgn"
+    assert written.read_bytes() == new.read_bytes()
+    assert earlier or problem.startswith(f"{pgn}: cannot be written: the file was changed by another program;")
+    assert earlier or Path(problem.rpartition(" in ")[2]).read_bytes() == new.read_bytes()
 
 
 @pytest.fixture(params=PROGRAMS)

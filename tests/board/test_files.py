@@ -109,7 +109,7 @@ def test_a_lock_has_one_holder_and_ends_with_its_process(tmp_path: Path) -> None
         holder.join(60)
 
 
-def test_a_lock_leaves_the_file_as_it_is_and_none_where_there_was_none(tmp_path: Path) -> None:
+def test_a_lock_leaves_the_file_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "games"
     for data in (b"", b"some data"):
         path.write_bytes(data)
@@ -117,9 +117,14 @@ def test_a_lock_leaves_the_file_as_it_is_and_none_where_there_was_none(tmp_path:
             pass
         assert path.read_bytes() == data
     path.unlink()
-    with locked(path):
+    with locked(path, remove=True):
         assert path.exists()
     assert not path.exists()
+    with locked(path):
+        other = path.open("ab")  # another program, which writes later
+    with other:
+        other.write(b"written later")
+    assert path.read_bytes() == b"written later"
     with locked(path):
         path.write_bytes(b"written meanwhile")
     assert path.read_bytes() == b"written meanwhile"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from eval.network.format import MAGIC, encode_network, read_network
 from eval.training import pool
 from eval.training.commands import train
 from eval.training.pool import FACTS
-from eval.training.runs import Run, load_run, save_run
+from eval.training.runs import Run, load_run, new_pool, save_run
 from eval.training.samples import Filter
 from eval.training.trainer import Entry, Moment, Recipe, Trainer, TrainingError
 from tests.eval.networks import random_network
@@ -79,6 +80,10 @@ def test_a_run_is_resumed_onto_its_own_network_only(
     other.write_bytes(b"")
     assert train.main(given) == 0
     assert train.main(given) == 0
+    mine = encode_network(replace(read_network(other), output_bias=read_network(other).output_bias + 1))
+    other.write_bytes(mine)  # edited by hand, with the recipe and data of the run
+    assert train.main(given) == 1
+    assert other.read_bytes() == mine
 
 
 @pytest.mark.parametrize("more", [["--resume"], ["--overwrite"]])
@@ -171,18 +176,55 @@ def test_the_earlier_run_stays_until_the_new_one_can_begin(
             assert uci_main.main([*given, "--overwrite"]) == 1
         assert words in capsys.readouterr().err
         assert contents(folder) == before
-    # What a command that was killed while it read shards has left, and a folder with a file that is not Secateur's.
-    left, mine = folder / ".new-pool-1", folder / ".new-pool-2"
-    for path in (left / "0", mine / "notes"):
-        path.parent.mkdir()
-        path.write_bytes(b"some positions")
     assert uci_main.main([*given, "--overwrite"]) == 0
-    assert not left.exists()
-    assert [path.name for path in mine.iterdir()] == ["notes"]
-    shutil.rmtree(mine)
     assert contents(folder).keys() == before.keys()
     assert load_run(folder).recipe.seed == 3
     assert len((folder / "log.jsonl").read_bytes().splitlines()) == 3
+
+
+def test_only_temporary_pools_of_killed_commands_are_removed(tmp_path: Path) -> None:
+    killed, noted, backup, empty = (tmp_path / f".new-pool-{name}" for name in ("killed", "noted", "backup", "empty"))
+    for path in (
+        killed / "0",
+        noted / "1",
+        noted / "notes",
+        noted / "2" / "3",
+        backup / "2024" / "thesis",
+        backup / "5",
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"some positions")
+    empty.mkdir()
+    for folder in (killed, noted):
+        (folder / "made-by-secateur").write_text(folder.name)
+    with new_pool(tmp_path) as new:
+        (new / "0").write_bytes(b"positions")
+        (new / "diary").write_bytes(b"mine")
+    assert contents(tmp_path) == {
+        **dict.fromkeys((".new-pool-noted/notes", ".new-pool-noted/2/3"), b"some positions"),
+        **dict.fromkeys((".new-pool-backup/2024/thesis", ".new-pool-backup/5"), b"some positions"),
+        ".new-pool-noted/made-by-secateur": b".new-pool-noted",
+        f"{new.name}/diary": b"mine",
+        f"{new.name}/made-by-secateur": new.name.encode(),
+    }
+    assert empty.exists()
+    assert not killed.exists()
+
+
+def test_a_run_that_arrives_while_the_pool_is_made_stays(
+    made: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, other = contents(folder), tmp_path / "other"
+    folder.rename(other)
+
+    def arrive(samples: object) -> float:
+        shutil.copytree(other, folder, dirs_exist_ok=True)
+        return 400.0
+
+    monkeypatch.setattr(pool, "_slope", arrive)
+    assert uci_main.main(arguments(made, tmp_path / "net.snet", "--quiet")) == 1
+    assert f"{folder} contains a run; pass --resume" in capsys.readouterr().err
+    assert contents(folder) == before
 
 
 def test_an_interrupted_run_says_how_to_resume(

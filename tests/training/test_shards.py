@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pytest
 
+from engine.files import open_regular
+from eval.training import shards
 from eval.training.shards import (
     BLOCK,
     FOOT,
@@ -145,6 +147,26 @@ def test_a_shard_never_takes_the_place_of_another(tmp_path: Path, blocks: list[b
         with pytest.raises(ShardError, match=r"shard-000007\.games: already exists"):
             writer.finish()
     assert finished.read_bytes() == whole
+
+
+def test_a_finished_shard_that_cannot_be_continued_keeps_its_name(
+    tmp_path: Path, blocks: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, blocks)
+    whole = path.read_bytes()
+    with pytest.raises(ShardError, match=r"shard-000007\.games: was made with seed 1 instead of 2"):
+        ShardWriter(tmp_path, 7, SETTINGS | {"seed": 2})
+
+    def protected(file: Path, mode: str = "rb") -> IO[Any]:  # the tests may run as root, who may write any file
+        if mode != "rb":
+            raise PermissionError(13, "Permission denied", str(file))
+        return open_regular(file, mode)
+
+    monkeypatch.setattr(shards, "open_regular", protected)
+    with pytest.raises(PermissionError, match=r"shard-000007\.games"):
+        ShardWriter(tmp_path, 7, SETTINGS)
+    assert [*tmp_path.iterdir()] == [path]
+    assert path.read_bytes() == whole
 
 
 def test_every_truncation_is_refused(tmp_path: Path, blocks: list[bytes]) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -121,25 +121,13 @@ def main(arguments: list[str]) -> int:
     if output.size and not options.overwrite:
         if not options.resume:
             raise CommandError(f"{shown(options.output)} already exists; pass --overwrite to replace it")
-        if not _is_of(options.output, folder, run):
+        if output.digest != run.network:
             raise CommandError(f"{shown(options.output)} already exists and is not from this run; name another file")
+    if not options.resume:
+        run = replace(run, network=output.digest)
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder, "training"):
         return _train(options, folder, run, start, output)
-
-
-def _is_of(output: Path, folder: Path, run: Run) -> bool:
-    """Returns whether the provenance in the file `output` has the recipe of `run` and the facts of `folder`'s pool."""
-    from engine.files import parse_json
-    from eval.network.format import read_network
-    from eval.training.pool import read_facts
-
-    try:
-        provenance = dict(read_network(output).provenance)
-        wanted = parse_json(json.dumps(_origin(run.recipe, read_facts(folder))))
-    except (CommandError, OSError):
-        return False
-    return all(provenance.get(name) == value for name, value in wanted.items())
 
 
 def _origin(recipe: Recipe, pool: Facts) -> dict[str, Any]:
@@ -194,7 +182,7 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
 
 def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | None, output: Output) -> int:
     from eval.training.pool import FACTS, open_pool
-    from eval.training.runs import load_state, train
+    from eval.training.runs import load_state, save_run, train
     from eval.training.trainer import Trainer
     from eval.training.training_view import TrainingView, plot_losses
 
@@ -217,6 +205,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
         raise CommandError(f"interrupted; pass --resume to continue the run in {shown(folder)}") from None
     with Steps("measuring and writing the network", options.quiet):
         facts = _export(trainer, output)
+        save_run(folder, replace(run, network=output.digest))
     if options.plot is not None:
         title = f"{shown(options.output.name)}: {pool.facts.training:,} positions, H = {run.recipe.hidden}"
         plot_losses(trainer.state.log, options.plot, title)
@@ -247,7 +236,7 @@ def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes
             facts = build_pool(new, run.data, run.wanted, run.validation, run.recipe.seed, run.partial, on_shard)
         run.recipe.steps_of_pass(facts.training)
         if not options.resume:
-            begin_run(folder, run, start)
+            begin_run(folder, run, start, options.overwrite)
         adopt_pool(folder, new)
 
 
