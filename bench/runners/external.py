@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import chess.pgn
 
@@ -29,7 +29,7 @@ from bench.pgn import MOST_BYTES, is_pgn, split_games, termination_of
 from bench.results import GameResult
 from bench.runners.base import Collector, PlayError, Runner, unfit_engines
 from bench.schedule import Plan
-from engine.files import Output, printable, read_bytes, reason
+from engine.files import Output, leads_to, printable, read_bytes, reason
 
 #: The program of each of these runners, by the runner's name.
 PROGRAMS: Final = {"cutechess": "cutechess-cli", "fastchess": "fastchess"}
@@ -103,11 +103,17 @@ class ExternalRunner(Runner):
             book = Path(folder, "openings" + _book_suffix(plan.openings))
             book.write_text(book_text(plan.openings), encoding="utf-8")
             games = Output(Path(description.pgn or Path(folder, "games.pgn")), is_pgn, "PGN file")
-            pgn = (games.beside() if games.size else games).path.absolute()
-            last_lines: deque[str] = deque(maxlen=5)
-            status = _follow([program, *self.arguments(plan, book, pgn, Path(folder))], collector, last_lines)
-            if games.size and pgn.exists():
-                _replace_games(games, pgn, problems)
+            path = games.path.absolute()
+            # The program appends to a new file, because it would also append to a user's file.
+            with tempfile.NamedTemporaryFile(
+                prefix=f"{path.stem[:60]}-", suffix=".pgn", dir=path.parent, delete=False
+            ) as new:
+                last_lines: deque[str] = deque(maxlen=5)
+                command = [program, *self.arguments(plan, book, Path(new.name), Path(folder))]
+                try:
+                    status = _follow(command, collector, last_lines)
+                finally:
+                    _move_games(new, games, problems)
         result = collector.result
         unwanted = result.stopped_early or result.interrupted
         if not unwanted and (status != 0 or len(result.games) < plan.game_count):
@@ -227,11 +233,15 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
     return process.wait()
 
 
-def _replace_games(games: Output, new: Path, problems: list[str]) -> None:
-    """Replaces the earlier games with the file `new` if that contains a complete game, and removes the file `new`."""
+def _move_games(new: IO[bytes], games: Output, problems: list[str]) -> None:
+    """Moves the games in the file `new` to `games`, unless that has games and `new` has no complete game."""
+    path = Path(new.name)
     try:
-        if any(raw.is_complete for raw in split_games(new)):
-            games.replace(read_bytes(new, MOST_BYTES))
-        new.unlink()
+        if not leads_to(path, new):
+            raise OSError(f"{path} was replaced by another file")
+        data = read_bytes(path, MOST_BYTES)
+        if data and (not games.size or any(raw.is_complete for raw in split_games(path))):
+            games.replace(data)
+        path.unlink()
     except OSError as error:
-        problems.append(f"{games.path}: cannot replace the earlier games: {reason(error)}")
+        problems.append(f"{games.path}: cannot save the games of {path}: {reason(error)}")

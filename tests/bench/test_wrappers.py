@@ -138,9 +138,39 @@ def test_earlier_games_are_dropped_only_for_new_ones(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     result = play(describe(runner="cutechess", pgn=str(pgn), overwrite=True))
     assert pgn.read_text(encoding="utf-8") == left * game
+    assert sorted(path.name for path in tmp_path.glob("*.pgn")) == ["games.pgn", "new.pgn"]
     status, last = (3, "its last lines: sorry") if left == 2 else (0, "it printed nothing")
     ended = f"cutechess-cli ended with exit status {status} after 0 of 4 games; {last}"
     assert result.problems == [ended]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_file_saved_during_the_match_stays(
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
+) -> None:
+    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+    pgn = tmp_path / "games.pgn"
+    saved = tmp_path / ("games-2.pgn" if overwrite else "games.pgn")
+    if overwrite:
+        pgn.write_text(game, encoding="utf-8")
+    new = game.replace("e4", "d4")
+    (tmp_path / "new").write_text(new, encoding="utf-8")
+    script = tmp_path / "cutechess-cli"
+    script.write_text(
+        f"""#!/bin/sh
+echo "my notes" >"{saved}"
+while [ "$1" != -pgnout ]; do shift; done
+cat "{tmp_path / "new"}" >>"$2"
+""",
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    result = play(describe(runner="cutechess", pgn=str(pgn), overwrite=overwrite))
+    assert saved.read_text(encoding="utf-8") == "my notes\n"
+    assert any(path.read_text(encoding="utf-8") == new for path in tmp_path.glob("*.pgn"))
+    assert any("it is left unchanged" in problem for problem in result.problems) == (not overwrite)
 
 
 @pytest.fixture(params=PROGRAMS)
