@@ -38,8 +38,8 @@ def run_listed(folder: Path, command: list[str]) -> int:
         earlier = listed(folder, _TEXT)
         if earlier is not None:
             (folder / MARKER).unlink()
-        if earlier or digests:
-            mark(folder, _TEXT, {**(earlier or {}), **digests})
+        if digests or earlier:
+            mark(folder, _TEXT, (earlier or {}) | digests)
 
 
 def _states(folder: Path) -> dict[str, tuple[int, ...]]:
@@ -56,22 +56,18 @@ def main(folders: list[Path]) -> None:
 
 def _remove_from(folder: Path) -> list[Path]:
     """Removes the files of `make` in `folder`, unless a part of its path is a link; returns the paths that stay."""
-    if folder.resolve() != Path.cwd().resolve() / folder:
+    is_mixed = folder.name in ("dist", "kernels")  # other commands write there, too
+    if folder.resolve() != Path.cwd().resolve() / folder or not (is_mixed or listed(folder, _TEXT)):
         return [folder]
-    if folder.name == "dist":
-        remove_listed(folder / "secateur", MARKER_TEXT)
-    for level in LEVELS if folder.name == "kernels" else ():
+    remove_listed(folder / "secateur", MARKER_TEXT)
+    for path in (library_path(level, folder) for level in LEVELS if folder.name == "kernels"):
         with suppress(LibraryError):
-            path = library_path(level, folder)
-            if not path.is_symlink() and read_description(path):
+            if read_description(path) and not path.is_symlink():
                 path.unlink()
-    if listed(folder, _TEXT):
-        for name in _STAMPS:
-            if (folder / name).is_file() and not (folder / name).stat().st_size:
-                (folder / name).unlink()
-        remove_listed(folder, _TEXT)
-    elif folder.name not in ("dist", "kernels"):
-        return [folder]
+    for path in (folder / name for name in _STAMPS):
+        if path.is_file() and not path.stat().st_size:
+            path.unlink()
+    remove_listed(folder, _TEXT)
     with suppress(OSError):
         folder.rmdir()
     return strangers(folder, {})

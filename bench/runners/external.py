@@ -105,15 +105,12 @@ class ExternalRunner(Runner):
             games = Output(Path(description.pgn or Path(folder, "games.pgn")), is_pgn, "PGN file")
             path = games.path.absolute()
             # The program appends to a new file, because it would also append to a user's file.
-            with tempfile.NamedTemporaryFile(
-                prefix=f"{path.stem[:60]}-", suffix=".pgn", dir=path.parent, delete=False
-            ) as new:
+            prefix = f"{path.stem[:60]}-"
+            with tempfile.NamedTemporaryFile(prefix=prefix, suffix=".pgn", dir=path.parent, delete=False) as new:
                 last_lines: deque[str] = deque(maxlen=5)
                 command = [program, *self.arguments(plan, book, Path(new.name), Path(folder))]
-                try:
-                    status = _follow(command, collector, last_lines)
-                finally:
-                    _move_games(new, games, problems)
+                status = _follow(command, collector, last_lines)
+                _move_games(new, games, problems)
         result = collector.result
         unwanted = result.stopped_early or result.interrupted
         if not unwanted and (status != 0 or len(result.games) < plan.game_count):

@@ -107,10 +107,7 @@ def open_cache(build: str) -> Path | None:
 
 
 def mark(folder: Path, text: str, digests: Mapping[str, str] | None = None) -> None:
-    """Writes a marker with `text` and a list of names with `digests`, unless one exists; leaves none if it fails.
-
-    Raises OSError.
-    """
+    """Writes a marker with `text` and `digests`, unless one exists. Leaves no marker if it raises OSError."""
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         try:
@@ -121,19 +118,16 @@ def mark(folder: Path, text: str, digests: Mapping[str, str] | None = None) -> N
             raise
 
 
-def digest_of(path: Path, links: bool = True) -> str:
-    """Returns the SHA-256 of a file's contents, or, if `links`, of a symbolic link's target. Raises OSError."""
-    if links and path.is_symlink():
+def digest_of(path: Path) -> str:
+    """Returns the SHA-256 of a file's contents, or of the path in a symbolic link. Raises OSError."""
+    if path.is_symlink():
         return hashlib.sha256(b"link to " + os.fsencode(path.readlink())).hexdigest()
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def listed(folder: Path, text: str) -> dict[str, str] | None:
-    """Returns the names and digests that the folder's marker lists.
-
-    Returns None if `folder` is a symbolic link or no marker begins with `text`.
-    """
+    """Returns the digests in the folder's marker, by name; None if it is a link or no marker begins with `text`."""
     marker = folder / MARKER
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):

@@ -120,7 +120,7 @@ def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = Fals
     # Write the marker with all names first: if this build is killed, a later build can remove the copied files.
     fresh = Path(tempfile.mkdtemp(prefix=f"{target.name}-", dir=target.parent))
     try:
-        digests = {file.relative_to(origin).as_posix(): digest_of(file, links) for file in files}
+        digests = {file.relative_to(origin).as_posix(): digest_of(file if links else file.resolve()) for file in files}
         mark(fresh, _MARKER_TEXT, digests)
         for name in digests:
             (fresh / name).parent.mkdir(parents=True, exist_ok=True)
