@@ -13,11 +13,14 @@ PIP = -m pip install --quiet --disable-pip-version-check --require-hashes -r
 KERNELS := $(wildcard engine/*.py engine/board/*.py engine/compiler/*.py eval/*.py eval/kernels/*.py eval/network/*.py \
 	eval/terms/*.py search/*.py search/kernels/*.py)
 
-# `clean` may remove a folder with an empty stamp. A new folder gets one, dated too old to be up to date; if the folder
-# existed already, its stamp contains text.
+# Runs a command and lists the files that it writes into a folder: `$(LIST) folder command`. `clean` removes only these.
+# Without an environment, use PYTHON instead.
+LIST = $(BIN)/python -m bench.clean --list
+
+# A new folder gets an empty stamp, dated too old to be up to date. A folder without this stamp is a user's.
 .PRECIOUS: $(VENV)/.play $(VENV)-standalone/.ready
-CLAIM = [ -e $(@D) ] || { mkdir -p $(@D) && touch -t 200001010000 $@; }
-STAMP = if [ -e $@ ]; then touch $@; else echo "This folder was there before make installed into it." >$@; fi
+CLAIM = if [ ! -e $(@D) ]; then mkdir -p $(@D) && touch -t 200001010000 $@; elif [ ! -f $@ ] || [ -s $@ ]; then \
+	echo "secateur: $(@D): was not made by make and is left unchanged; move it elsewhere" >&2; exit 1; fi
 
 .PHONY: help all run lab explore kernels wheel standalone docs test lint coverage clean
 
@@ -29,10 +32,11 @@ help:  ## lists these targets
 $(VENV)/.play: requirements/play.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "secateur needs Python 3.11 or newer (found " + sys.version.split()[0] + ")")' >&2
 	@$(CLAIM)
-	@$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(VENV) </dev/null >&2
-	@$(TELL) "installing into $(VENV)" $(BIN)/python $(PIP) requirements/play.txt </dev/null >&2
-	@$(BIN)/python -c 'import pathlib, sys, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "secateur.pth").write_text("\n".join(sys.argv[1:]))' "$(CURDIR)" "$(CURDIR)/engine/checkout" >&2
-	@$(STAMP)
+	@$(PYTHON) -m bench.clean --list $(VENV) \
+		$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(VENV) </dev/null >&2
+	@$(LIST) $(VENV) $(TELL) "installing into $(VENV)" $(BIN)/python $(PIP) requirements/play.txt </dev/null >&2
+	@$(LIST) $(VENV) $(BIN)/python -c 'import pathlib, sys, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "secateur.pth").write_text("\n".join(sys.argv[1:]))' "$(CURDIR)" "$(CURDIR)/engine/checkout" >&2
+	@touch $@
 
 # Compiles the kernels into the user's cache, so that the first start is as quick as later ones.
 $(VENV)/.warm: $(VENV)/.play $(KERNELS) uci_main.py
@@ -52,19 +56,19 @@ run: $(EXE)  ## runs the UCI loop on stdin and stdout
 	@exec $(BIN)/python uci_main.py
 
 $(VENV)/.dev: $(VENV)/.play requirements/dev.txt
-	@$(TELL) "installing the development packages" $(BIN)/python $(PIP) requirements/dev.txt </dev/null >&2
+	@$(LIST) $(VENV) $(TELL) "installing the development packages" $(BIN)/python $(PIP) requirements/dev.txt </dev/null >&2
 	@touch $@
 
 # The packages that the match lab needs besides the engine.
 $(VENV)/.lab: $(VENV)/.play requirements/lab.txt
-	@$(TELL) "installing the match lab" $(BIN)/python $(PIP) requirements/lab.txt </dev/null >&2
+	@$(LIST) $(VENV) $(TELL) "installing the match lab" $(BIN)/python $(PIP) requirements/lab.txt </dev/null >&2
 	@touch $@
 
 lab: $(EXE) $(VENV)/.lab  ## adds the packages for the match lab
 
 # The server of the explorer's page.
 $(VENV)/.explore: $(VENV)/.play requirements/explore.txt
-	@$(TELL) "installing the explorer's server" $(BIN)/python $(PIP) requirements/explore.txt </dev/null >&2
+	@$(LIST) $(VENV) $(TELL) "installing the explorer's server" $(BIN)/python $(PIP) requirements/explore.txt </dev/null >&2
 	@touch $@
 
 explore: $(EXE) $(VENV)/.explore  ## opens the explorer, a page that shows pruning
@@ -74,28 +78,32 @@ kernels: $(VENV)/.play  ## compiles the kernels ahead of time for every processo
 	@$(BIN)/python uci_main.py kernels build </dev/null >&2
 
 wheel: kernels  ## builds a wheel for this kind of machine, with kernels and network
-	@$(TELL) "building a wheel" $(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir dist \
-		</dev/null >&2
+	@$(LIST) dist $(TELL) "building a wheel" \
+		$(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir dist </dev/null >&2
 	@ls -l dist/*.whl >&2
 
 # The environment for the stand-alone program, without Numba.
 $(VENV)-standalone/.ready: requirements/standalone.txt | $(VENV)/.play
 	@$(CLAIM)
-	@$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(VENV)-standalone </dev/null >&2
-	@$(TELL) "installing the packages for the stand-alone program" \
+	@$(PYTHON) -m bench.clean --list $(VENV)-standalone \
+		$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(VENV)-standalone </dev/null >&2
+	@$(LIST) $(VENV)-standalone $(TELL) "installing the packages for the stand-alone program" \
 		$(VENV)-standalone/bin/python $(PIP) requirements/standalone.txt </dev/null >&2
-	@$(STAMP)
+	@touch $@
 
 standalone: kernels $(VENV)-standalone/.ready  ## builds a folder with a program that does not need Python
 	@$(TELL) "building the stand-alone program" $(VENV)-standalone/bin/python -m bench.standalone dist </dev/null >&2
 
 $(VENV)/.docs: $(VENV)/.play requirements/docs.txt
-	@$(TELL) "installing the documentation tools" $(BIN)/python $(PIP) requirements/docs.txt </dev/null >&2
+	@$(LIST) $(VENV) $(TELL) "installing the documentation tools" $(BIN)/python $(PIP) requirements/docs.txt </dev/null >&2
 	@touch $@
 
-docs: $(VENV)/.docs  ## builds the documentation in docs/_build; warnings are errors
-	@[ -e docs/_build ] || { mkdir docs/_build && touch docs/_build/.ready; }
-	@$(TELL) "building the documentation" $(BIN)/python -m sphinx -b html -W --keep-going -n -q docs docs/_build </dev/null >&2
+docs/_build/.ready:
+	@$(CLAIM)
+
+docs: $(VENV)/.docs docs/_build/.ready  ## builds the documentation in docs/_build; warnings are errors
+	@$(LIST) docs/_build $(TELL) "building the documentation" \
+		$(BIN)/python -m sphinx -b html -W --keep-going -n -q docs docs/_build </dev/null >&2
 
 LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && PYTHONPATH=. $(BIN)/lint-imports
 
@@ -111,6 +119,7 @@ test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 coverage: $(EXE) $(VENV)/.dev  ## runs all tests and reports the coverage of the Python parts
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report term:skip-covered
 
-clean:  ## removes what the other targets created, with all of docs/_build; lists the files that it keeps
+clean:  ## removes what the other targets created; lists the files that it keeps
 	@$(PYTHON) -m engine.compiler.launcher --remove "$(EXE)" </dev/null >&2
-	@$(PYTHON) -m engine.progress "cleaning" $(PYTHON) -m bench.clean $(VENV)/.play $(VENV)-standalone/.ready docs/_build/.ready </dev/null >&2
+	@$(PYTHON) -m engine.progress "cleaning" $(PYTHON) -m bench.clean \
+		$(VENV) $(VENV)-standalone docs/_build dist engine/kernels </dev/null >&2

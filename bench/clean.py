@@ -1,72 +1,83 @@
-"""Removes the files that the Makefile's targets create: `python -m bench.clean STAMP...`, run by `make clean`.
+"""Removes the files that the Makefile's targets create: `python -m bench.clean FOLDER...`, run by `make clean`.
 
-Each STAMP is a file that `make` wrote into a folder. The file is empty if `make` also created the folder. In a virtual
-environment, the files of `venv`, `make` and pip are removed. `docs/_build` is removed as a whole, and so are built
-programs, wheels and kernel libraries. Other files are reported and left in place.
+`python -m bench.clean --list FOLDER COMMAND...` runs a command that installs or builds, and lists the files that it
+wrote in FOLDER, with their digests. Only listed files that are unchanged are removed, and built programs and kernel
+libraries, which prove themselves. Other files are reported and left in place.
 """
 
 from __future__ import annotations
 
-import csv
-import shutil
+import os
+import signal
+import subprocess
 import sys
 from contextlib import suppress
-from os.path import normpath
 from pathlib import Path
 
 from bench.standalone import MARKER_TEXT
 from engine.arguments import complain_about
-from engine.compiler.cache_folder import MARKER, SCRATCH, mark, remove_listed, strangers
+from engine.compiler.cache_folder import MARKER, digest_of, listed, mark, remove_listed, strangers
 from engine.compiler.levels import LEVELS
-from engine.compiler.library import library_path
-from engine.compiler.sources import PROJECT_ROOT
+from engine.compiler.library import LibraryError, library_path, read_description
 from engine.files import reason, shown
 
-#: Patterns of the files that `venv` and `make` create in an environment. pip lists its files in files named RECORD.
-_PARTS = ("pyvenv.cfg", ".gitignore", "lib64", "bin/python*", "bin/[Aa]ctivate*", "lib/*/site-packages/secateur.pth")
+#: The empty files by which `make` knows what it has done.
 _STAMPS = (".play", ".warm", ".dev", ".lab", ".explore", ".docs", ".ready")
 
-_CLEANED_TEXT = "make clean removes the files of this list.\n"
+_TEXT = "make clean removes the unchanged files of this list.\n"
 
 
-def main(stamps: list[Path]) -> None:
-    """Removes the files that `make` created. Reports other files, which stay in place, on stderr. Raises OSError."""
-    stays = [path for stamp in stamps if stamp.parent.exists() for path in _remove_folder(stamp)]
-    dist, kernels = PROJECT_ROOT / "dist", PROJECT_ROOT / "engine" / "kernels"
-    remove_listed(dist / "secateur", MARKER_TEXT)
-    files = [*dist.glob("secateur-*-py3-none-*.whl"), *(library_path(level, kernels) for level in LEVELS)]
-    files += [path for path in kernels.glob(".*") if SCRATCH.fullmatch(path.name)]
-    for path in files:
-        if path.is_file() and not path.is_symlink():
-            path.unlink()
-    for folder in (dist, kernels):
-        stays += sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
-        with suppress(OSError):
-            folder.rmdir()
+def run_listed(folder: Path, command: list[str]) -> int:
+    """Runs `command` and lists the files that it wrote in `folder`; returns its exit status. Raises OSError."""
+    before = _states(folder)
+    try:
+        return subprocess.run(command).returncode
+    finally:
+        written = [name for name, state in _states(folder).items() if before.get(name) != state]
+        digests = {name: digest_of(folder / name) for name in written}
+        earlier = listed(folder, _TEXT)
+        if earlier is not None:
+            (folder / MARKER).unlink()
+        if digests or earlier:
+            mark(folder, _TEXT, (earlier or {}) | digests)
+
+
+def _states(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Returns numbers that change if a file is written, by the name of the file, for all files below `folder`."""
+    statuses = {path.relative_to(folder).as_posix(): path.lstat() for path in strangers(folder, {})}
+    return {name: (it.st_ino, it.st_size, it.st_mtime_ns, it.st_ctime_ns) for name, it in statuses.items()}
+
+
+def main(folders: list[Path]) -> None:
+    """Removes the files that `make` created, and reports those that are left in place on stderr. Raises OSError."""
+    stays = [path for folder in folders if os.path.lexists(folder) for path in _remove_from(folder)]
     complain_about("make clean", [f"{shown(path)}: was not made by make and is left in place" for path in stays])
 
 
-def _remove_folder(stamp: Path) -> list[Path]:
-    """Removes the files of `make` in a stamp's folder if `make` created that folder. Returns the paths not removed."""
-    folder = stamp.parent
-    if folder.is_symlink() or not stamp.is_file() or stamp.stat().st_size:
+def _remove_from(folder: Path) -> list[Path]:
+    """Removes the files of `make` in `folder`, unless a part of its path is a link; returns the paths that stay."""
+    is_mixed = folder.name in ("dist", "kernels")  # other commands write there, too
+    if folder.resolve() != Path.cwd().resolve() / folder or not (is_mixed or listed(folder, _TEXT)):
         return [folder]
-    if folder.name == "_build":  # made by Sphinx
-        shutil.rmtree(folder)
-        return []
-    names = {*_STAMPS, *(path.relative_to(folder).as_posix() for part in _PARTS for path in folder.glob(part))}
-    for record in folder.glob("lib/*/site-packages/*.dist-info/RECORD"):
-        packages = record.parent.parent.relative_to(folder)
-        with record.open(encoding="utf-8", newline="") as file:
-            names |= {normpath(packages / row[0]) for row in csv.reader(file) if row}
-    mark(folder, _CLEANED_TEXT, sorted(names))
-    remove_listed(folder, _CLEANED_TEXT)
-    (folder / MARKER).unlink(missing_ok=True)
-    return strangers(folder, frozenset())
+    remove_listed(folder / "secateur", MARKER_TEXT)
+    for path in (library_path(level, folder) for level in LEVELS if folder.name == "kernels"):
+        with suppress(LibraryError):
+            if read_description(path) and not path.is_symlink():
+                path.unlink()
+    for path in (folder / name for name in _STAMPS):
+        if path.is_file() and not path.stat().st_size:
+            path.unlink()
+    remove_listed(folder, _TEXT)
+    with suppress(OSError):
+        folder.rmdir()
+    return strangers(folder, {})
 
 
 if __name__ == "__main__":
     try:
+        if sys.argv[1] == "--list":
+            signal.signal(signal.SIGINT, lambda *_: None)  # the command ends, and its files are listed
+            sys.exit(run_listed(Path(sys.argv[2]), sys.argv[3:]))
         main([Path(name) for name in sys.argv[1:]])
     except OSError as error:
         sys.exit(f"secateur: {shown(error.filename or 'clean')}: {reason(error)}")

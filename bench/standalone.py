@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from engine.compiler.cache_folder import listed, mark, remove_listed, strangers
+from engine.compiler.cache_folder import digest_of, listed, mark, remove_listed, strangers
 from engine.compiler.levels import LEVELS
 from engine.compiler.library import LibraryError, fitting_description, folder, library_path
 from engine.compiler.sources import PROJECT_ROOT, source_hash
@@ -113,7 +113,8 @@ def _make(work: Path) -> Path:
     run([*arguments, str(PROJECT_ROOT / "uci_main.py")])
     program = work / "secateur"
     _strip(program / "_internal")
-    mark(program, MARKER_TEXT, [path.relative_to(program).as_posix() for path in strangers(program, frozenset())])
+    files = strangers(program, {})
+    mark(program, MARKER_TEXT, {path.relative_to(program).as_posix(): digest_of(path) for path in files})
     return program
 
 

@@ -13,12 +13,12 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from engine.files import read_bytes, user_path
+from engine.files import open_regular, read_bytes, user_path
 
 #: Environment variable that overrides the folder of compiled kernels.
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
@@ -106,20 +106,28 @@ def open_cache(build: str) -> Path | None:
     return None
 
 
-def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
-    """Writes a marker file with `text` and `names`, unless one exists. Leaves no new marker if it raises OSError."""
+def mark(folder: Path, text: str, digests: Mapping[str, str] | None = None) -> None:
+    """Writes a marker with `text` and `digests`, unless one exists. Leaves no new marker if it raises OSError."""
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         try:
-            file.write(text + "".join(f"{name}\n" for name in names))
+            file.write(text + "".join(f"{digest} {name}\n" for name, digest in (digests or {}).items()))
             file.flush()
         except BaseException:
             marker.unlink()
             raise
 
 
-def listed(folder: Path, text: str) -> frozenset[str] | None:
-    """Returns the names that the folder's marker lists; None if `folder` is a link or has no marker with `text`."""
+def digest_of(path: Path) -> str:
+    """Returns the SHA-256 of a file's contents, or of the path in a symbolic link. Raises OSError."""
+    if path.is_symlink():
+        return hashlib.sha256(b"link to " + os.fsencode(path.readlink())).hexdigest()
+    with open_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def listed(folder: Path, text: str) -> dict[str, str] | None:
+    """Returns the digests in the folder's marker, by name; None if it is a link or no marker begins with `text`."""
     marker = folder / MARKER
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
@@ -129,23 +137,28 @@ def listed(folder: Path, text: str) -> frozenset[str] | None:
         return None
     if not found.startswith(text):
         return None
-    return frozenset(os.path.normpath(name) for name in found.removeprefix(text).split("\n") if name)
+    lines = (line.partition(" ") for line in found.removeprefix(text).split("\n") if line)
+    return {os.path.normpath(name): digest for digest, _, name in lines}
 
 
-def strangers(folder: Path, names: frozenset[str]) -> list[Path]:
-    """Returns the files of a marked folder that are not in `names` or are newer than the marker, sorted.
+def strangers(folder: Path, names: Mapping[str, str]) -> list[Path]:
+    """Returns the files of a marked folder that are not in `names` or have another digest, sorted.
 
     Omits the marker, and the bytecode of modules in `names`.
     """
     paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
-    return sorted(path for path in paths if path != folder / MARKER and not _is_listed(path, folder, names))
+    return sorted(path for path in paths if path != folder / MARKER and not is_listed(path, folder, names))
 
 
-def _is_listed(path: Path, folder: Path, names: frozenset[str]) -> bool:
+def is_listed(path: Path, folder: Path, names: Mapping[str, str]) -> bool:
+    """Returns whether `path` in `folder` is in `names` and unchanged, or is the bytecode of a module in `names`."""
     place = path.relative_to(folder)
-    if place.parent.name == "__pycache__" and place.suffix == ".pyc":
-        return str(place.parent.parent / f"{place.name.partition('.')[0]}.py") in names
-    return str(place) in names and path.lstat().st_mtime <= (folder / MARKER).lstat().st_mtime
+    module = str(place.parent.parent / f"{place.name.partition('.')[0]}.py")
+    if place.parent.name == "__pycache__" and place.suffix == ".pyc" and module in names:
+        return True
+    with suppress(OSError):  # the file is missing or cannot be read
+        return str(place) in names and names[str(place)] == digest_of(path)
+    return False
 
 
 def remove_listed(folder: Path, text: str) -> None:
@@ -161,7 +174,7 @@ def remove_listed(folder: Path, text: str) -> None:
             with suppress(OSError):
                 if path.is_dir() and not path.is_symlink():
                     path.rmdir()
-                elif _is_listed(path, folder, names):
+                elif is_listed(path, folder, names):
                     path.unlink()
     if [path.name for path in folder.iterdir()] == [MARKER]:
         (folder / MARKER).unlink()
@@ -173,7 +186,7 @@ def _sweep(root: Path, current: Path) -> None:
     others = [
         (path.lstat().st_mtime, path)
         for path in root.iterdir()
-        if path != current and _NAME.fullmatch(path.name) and listed(path, _MARKER_TEXT) == frozenset()
+        if path != current and _NAME.fullmatch(path.name) and listed(path, _MARKER_TEXT) == {}
     ]
     for rank, (used, path) in enumerate(sorted(others, reverse=True), start=1):
         unused = time.time() - used

@@ -21,7 +21,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from engine.compiler.cache_folder import mark, remove_listed
+from engine.compiler.cache_folder import digest_of, is_listed, listed, mark, remove_listed
 from engine.compiler.sources import PROJECT_ROOT, add_sources
 from engine.files import HEAD_LENGTH, Output, open_regular, reason, shown, user_path
 
@@ -106,17 +106,23 @@ def _sweep(root: Path) -> None:
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
-    """Copies `files` in `origin` to `target`, unless `target` exists; returns `target`. `links` keeps symlinks."""
-    if target.is_dir():
+    """Copies `files` of `origin` to `target`, unless it exists; returns the copy. `links` keeps symbolic links.
+
+    If files of an existing copy are missing or changed, makes another copy, with `-repaired` after its name.
+    """
+    if os.path.lexists(target):
+        names = listed(target, _MARKER_TEXT)
+        if not names or not all(is_listed(target / name, target, names) for name in names):
+            return _copy_once(target.with_name(f"{target.name}-repaired"), origin, files, links)
         os.utime(target)  # marks the copy as used
         return target
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Write the marker with all names first: if this build is killed, a later build can remove the copied files.
     fresh = Path(tempfile.mkdtemp(prefix=f"{target.name}-", dir=target.parent))
     try:
-        names = [file.relative_to(origin) for file in files]
-        mark(fresh, _MARKER_TEXT, (name.as_posix() for name in names))
-        for name in names:
+        digests = {file.relative_to(origin).as_posix(): digest_of(file if links else file.resolve()) for file in files}
+        mark(fresh, _MARKER_TEXT, digests)
+        for name in digests:
             (fresh / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(origin / name, fresh / name, follow_symlinks=not links)
         os.utime(fresh)

@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
         parser.error(f"--port must be 0 to 65535 (got {options.port})")
     if options.file is not None and options.record is not None:
         parser.error("--record cannot be combined with FILE")
-    for name in ("position", "pgn", "after", "depth", "nodes", "costs"):
+    for name in ("position", "pgn", "after", "depth", "nodes", "costs", "overwrite"):
         if options.record is None and getattr(options, name) != parser.get_default(name):
             parser.error(f"--{name} needs --record")
     # Both the page and --record need the tracing build. Choose it before the kernels are imported.
@@ -68,6 +68,7 @@ def _parser() -> Parser:
     parser.add_argument("--text", action="store_true", help="print FILE or the recording instead of serving the page")
     recording = parser.add_argument_group("recording a chess search")
     recording.add_argument("--record", metavar="OUT", help="search, save the recording (.json or .json.gz), and exit")
+    recording.add_argument("--overwrite", action="store_true", help="replace OUT if it is a recording")
     recording.add_argument("--position", default="", metavar="FEN", help="FEN, or FEN moves ... (default: startpos)")
     recording.add_argument("--pgn", metavar="PGN", help="search the last position of the first game in this file")
     recording.add_argument("--after", metavar="MOVE", help="with --pgn: the position after this move, such as 23w")
@@ -124,6 +125,8 @@ def _record(options: argparse.Namespace) -> int:
 
     with _errors(options.record):
         output = chess_document.recording_output(Path(options.record))
+    if output.size and not options.overwrite:
+        raise FileError(f"{shown(output.path)} already exists; pass --overwrite to replace it")
     for name in ("depth", "nodes"):
         value = getattr(options, name)
         if value is not None and value < 1:

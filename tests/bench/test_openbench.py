@@ -1,10 +1,12 @@
 """Plays OpenBench's client: builds from an unpacked download, moves the one file away, deletes the rest, benches."""
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 import venv
 from collections.abc import Iterator
@@ -14,8 +16,9 @@ import chess
 import chess.engine
 import pytest
 
+from bench.clean import run_listed
 from bench.standalone import MARKER_TEXT
-from engine.compiler.cache_folder import MARKER, mark
+from engine.compiler.cache_folder import MARKER, digest_of, mark
 from engine.compiler.launcher import (
     _MARKER_TEXT,
     KEEP_SECONDS,
@@ -27,7 +30,8 @@ from engine.compiler.launcher import (
     write_launcher,
 )
 from engine.compiler.levels import LEVELS
-from engine.compiler.library import library_path
+from engine.compiler.library import MARKER as MARKER_BYTES
+from engine.compiler.library import Description, library_path
 from tests.conftest import MAKE_VARIABLES
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -118,22 +122,19 @@ def test_standing_copies_that_nobody_wants_any_more_are_removed(tmp_path: Path) 
     others = [f"environment-{0:020x}", f"environment-{1:020x}", "environment-tests", "source-code", "notes"]
     for name in (old, new, left, unmarked, *others):
         (root / name / "folder").mkdir(parents=True)
-        if name == others[1]:
-            mark(root / name, "my notes\nfile\nfolder/file\n")
-        elif name not in (unmarked, others[0]):
-            mark(root / name, f"{_MARKER_TEXT}file\nlink\nfolder/file\n")
         (root / name / "file").touch()
         (root / name / "folder" / "file").touch()
     elsewhere.mkdir()
-    mark(elsewhere, f"{_MARKER_TEXT}file\n")
+    (root / old / "link").symlink_to(elsewhere)
+    digests = {file: digest_of(root / old / file) for file in ("file", "link", "folder/file")}
+    mark(elsewhere, _MARKER_TEXT, digests)
+    for name in (old, new, left, *others[1:]):
+        mark(root / name, "my notes\n" if name == others[1] else _MARKER_TEXT, digests)
     (root / unmarked / MARKER).symlink_to(elsewhere / MARKER)
     (root / linked).symlink_to(elsewhere)
     (root / f"source-{5:020x}").symlink_to("nowhere")
     (root / f"source-{6:020x}").touch()
-    (root / old / "link").symlink_to(elsewhere)
     kept = sorted({path.name for path in root.iterdir()} - {old, left})
-    for path in root.rglob("*"):
-        os.utime(path, (0, 0), follow_symlinks=False)  # as old as the marker, as nobody has changed them
     for path in (*root.iterdir(), elsewhere):
         when = time.time() - (60 if path.name == new else KEEP_SECONDS + 60)
         os.utime(path, (when, when), follow_symlinks=False)
@@ -154,6 +155,7 @@ def test_what_a_user_keeps_in_a_standing_copy_stays(tmp_path: Path) -> None:
     (copy / "engine" / "notes.txt").touch()
     edited = _copy_once(root / f"source-{3:020x}", origin, [origin / "engine" / "uci" / "file.py"])
     (edited / "engine" / "uci" / "file.py").write_text("mine")
+    os.utime(edited / "engine" / "uci" / "file.py", (0, 0))  # a user's older file that was moved here
     (copy / "games").mkdir()
     (copy / "games" / "file.py").touch()
     unlisted = root / f"source-{1:020x}"
@@ -173,6 +175,23 @@ def test_what_a_user_keeps_in_a_standing_copy_stays(tmp_path: Path) -> None:
     assert (unlisted / "file").exists()
     assert (elsewhere / "file.py").exists()
     assert (edited / "engine" / "uci" / "file.py").read_text() == "mine"
+
+
+def test_a_standing_copy_that_lacks_files_is_not_used(tmp_path: Path) -> None:
+    origin, root = tmp_path / "origin", tmp_path / "standing"
+    origin.mkdir()
+    file = origin / "uci_main.py"
+    file.touch()
+    copy = _copy_once(root / f"source-{0:020x}", origin, [file])
+    (copy / "notes.txt").touch()
+    assert _copy_once(copy, origin, [file]) == copy
+    os.utime(copy, (0, 0))
+    _sweep(root)
+    again = _copy_once(copy, origin, [file])
+    assert again != copy
+    assert (again / "uci_main.py").is_file()
+    assert _copy_once(copy, origin, [file]) == again
+    assert (copy / "notes.txt").exists()
 
 
 def test_a_standing_copy_bears_the_mark_and_failures_leave_nothing(tmp_path: Path) -> None:
@@ -275,55 +294,93 @@ def test_clean_removes_the_launcher_and_no_other_file(project: Path, tmp_path: P
     assert notes.read_text(encoding="utf-8") == "my notes"
 
 
-def make_environment(folder: Path) -> None:
-    """An environment as `make` leaves it: with a package that pip has installed, and an empty stamp."""
-    venv.create(folder, with_pip=False)
-    (packages,) = folder.glob("lib/python*/site-packages")
-    record = packages / "pack-1.0.dist-info" / "RECORD"
-    for path in (
-        packages / "pack.py",
-        packages / "__pycache__" / "pack.cpython-311.pyc",
-        folder / "bin" / "pack",
-        record,
-    ):
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
-    record.write_text("pack.py,sha256=0,0\n../../../bin/pack,,\npack-1.0.dist-info/RECORD,,\n", encoding="utf-8")
-    (packages / "secateur.pth").touch()
+def make_environment(folder: Path) -> Path:
+    """Makes an environment as `make` does, with a package that pip has installed; returns its folder of packages."""
+    folder.mkdir()
     (folder / ".play").touch()
+    packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder)}))
+    script = (
+        f'"{sys.executable}" -m venv --without-pip "{folder}"; mkdir "{packages}/pack" "{packages}/pack/__pycache__"; '
+        f'cd "{packages}"; echo "" | tee pack/__init__.py pack/__pycache__/__init__.cpython-311.pyc secateur.pth'
+    )
+    assert run_listed(folder, ["sh", "-c", script]) == 0
+    (packages / "pack" / "__pycache__" / "__init__.cpython-399.pyc").touch()
+    return packages
 
 
 def test_clean_removes_what_the_targets_have_made(project: Path) -> None:
     (project / "docs").mkdir()
     before = sorted(project.rglob("*"))
-    make_environment(project / ".venv")
-    for stamp in (".venv-standalone/.ready", "docs/_build/.ready"):
-        (project / stamp).parent.mkdir()
-        (project / stamp).touch()
-    (project / "docs" / "_build" / "index.html").touch()
-    program, kernels = project / "dist" / "secateur", project / "engine" / "kernels"
-    for folder in (program, kernels):
+    for name in (".venv", ".venv-standalone"):
+        make_environment(project / name)
+    pages, dist, kernels = project / "docs" / "_build", project / "dist", project / "engine" / "kernels"
+    program = dist / "secateur"
+    for folder in (pages, program, kernels):
         folder.mkdir(parents=True)
+    (pages / ".ready").touch()
     (program / "secateur").touch()
-    mark(program, MARKER_TEXT, ["secateur"])
-    (program.parent / "secateur-1.0.0-py3-none-manylinux_2_17_x86_64.whl").touch()
-    library_path(LEVELS[0], kernels).touch()
-    (kernels / ".secateur.0123abcd.tmp").touch()
+    mark(program, MARKER_TEXT, {"secateur": digest_of(program / "secateur")})
+    for file in (pages / "index.html", dist / "secateur-1.0.0-py3-none-manylinux_2_17_x86_64.whl"):
+        assert run_listed(file.parent, ["touch", str(file)]) == 0
+    body = MARKER_BYTES + Description(LEVELS[0].name, "", "", "", {}).encode().encode() + b"\0"
+    library_path(LEVELS[0], kernels).write_bytes(body + hashlib.sha256(body).digest())
     assert make_clean(project) == (0, [])
     assert sorted(project.rglob("*")) == before
 
 
 def test_clean_keeps_and_names_what_a_user_put_into_an_environment(project: Path) -> None:
     environment = project / ".venv"
-    make_environment(environment)
-    (packages,) = environment.glob("lib/python*/site-packages")
-    files = [environment / "bin" / "mine", packages / "mine.py", environment / "notes.txt"]
+    packages = make_environment(environment)
+    others = ["bin/activate", "bin/activate_my_project.sh", "bin/python-deploy-notes.txt", "notes.txt", ".warm"]
+    other = packages / "other"
+    files = [*(environment / name for name in others), packages / "pack" / "__init__.py", other / "mine.py"]
+    (packages / "other-1.0.dist-info").mkdir()
+    files.append(packages / "other-1.0.dist-info" / "RECORD")
+    other.mkdir()
+    for file in files:
+        file.write_text("other/mine.py,,\n", encoding="utf-8")
+        os.utime(file, (0, 0))
+    assert run_listed(environment, ["touch", str(environment / "bin" / "tool")]) == 0  # another installation
+    expected = sorted(files)
+    for _ in range(2):
+        named = [
+            f"make clean: {file.relative_to(project)}: was not made by make and is left in place" for file in expected
+        ]
+        assert make_clean(project) == (0, named)
+        left = {path for path in environment.rglob("*") if path.is_symlink() or path.is_file()}
+        assert sorted(left - {environment / MARKER}) == expected
+
+
+def test_clean_keeps_the_list_of_a_user(project: Path) -> None:
+    marker = project / ".venv" / MARKER
+    marker.parent.mkdir()
+    (marker.parent / ".play").touch()
+    marker.write_text("my notes\n", encoding="utf-8")
+    assert run_listed(marker.parent, ["touch", str(marker.parent / "file")]) == 0
+    assert make_clean(project) == (0, ["make clean: .venv: was not made by make and is left in place"])
+    assert marker.read_text(encoding="utf-8") == "my notes\n"
+
+
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_clean_keeps_files_with_the_names_of_built_ones(project: Path, tmp_path: Path, is_linked: bool) -> None:
+    dist, kernels = project / "dist", project / "engine" / "kernels"
+    for folder in (dist, kernels):
+        if is_linked:
+            (tmp_path / folder.name).mkdir()
+            folder.symlink_to(tmp_path / folder.name)
+        else:
+            folder.mkdir()
+    files = [
+        dist / "secateur-mynotes-py3-none-any.whl",
+        kernels / ".secateur.abcdefgh.tmp",
+        library_path(LEVELS[-1], kernels),
+    ]
     for file in files:
         file.write_text("mine", encoding="utf-8")
-    named = [f"make clean: {file.relative_to(project)}: was not made by make and is left in place" for file in files]
-    assert make_clean(project) == (0, named)
-    assert sorted(path for path in environment.rglob("*") if path.is_symlink() or path.is_file()) == files
-    assert make_clean(project) == (0, ["make clean: .venv: was not made by make and is left in place"])
+    named = [dist, kernels] if is_linked else files
+    said = [f"make clean: {path.relative_to(project)}: was not made by make and is left in place" for path in named]
+    assert make_clean(project) == (0, said)
+    assert all(file.read_text(encoding="utf-8") == "mine" for file in files)
 
 
 def test_clean_keeps_and_names_what_a_user_put_there(project: Path, tmp_path: Path) -> None:
@@ -345,13 +402,12 @@ def test_clean_keeps_and_names_what_a_user_put_there(project: Path, tmp_path: Pa
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(b"mine")
     (program / "secateur").touch()
-    mark(program, MARKER_TEXT, ["secateur"])
+    mark(program, MARKER_TEXT, {"secateur": digest_of(program / "secateur")})
     status, said = make_clean(project)
     assert status == 0
     named = [project / ".venv", project / ".venv-standalone", *files[1:3], program / "games" / "mine.pgn"]
     for path in (*named, files[4]):
-        name = path.relative_to(project) if path.name.startswith(".venv") else path
-        assert f"make clean: {name}: was not made by make and is left in place" in said
+        assert f"make clean: {path.relative_to(project)}: was not made by make and is left in place" in said
     assert all(file.read_bytes() == b"mine" for file in files)
     assert (elsewhere / ".ready").exists()
     assert not (program / "secateur").exists()
@@ -376,12 +432,34 @@ def test_clean_keeps_an_environment_that_make_found(project: Path, tmp_path: Pat
     python.write_text(f"#!/bin/sh\n{without_pip}\nexec '{sys.executable}' \"$@\"\n", encoding="utf-8")
     python.chmod(0o755)
     command = ["make", ".venv/.play", f"PYTHON={python}"]
-    for fails in (True, False, False):
+    before = {path: path.lstat().st_ctime_ns for path in environment.rglob("*")}
+    for fails in (True, True, True) if is_user_s else (True, False, False):
         done = subprocess.run(command, cwd=project, env=variables, capture_output=True, text=True, timeout=300)
         assert (done.returncode != 0) == fails, done.stderr
         (pip / "__main__.py").write_text("", encoding="utf-8")
-    assert done.stderr.count("\n") <= 1, "up to date"
+        if is_user_s:
+            assert "secateur: .venv: was not made by make and is left unchanged; move it elsewhere" in done.stderr
+            assert {path: path.lstat().st_ctime_ns for path in environment.rglob("*")} == before
+    assert is_user_s or done.stderr.count("\n") <= 1, "up to date"
     status, said = make_clean(project)
     assert status == 0
     assert environment.exists() == is_user_s
     assert said == (["make clean: .venv: was not made by make and is left in place"] if is_user_s else [])
+
+
+@pytest.mark.parametrize("is_user_s", [False, True])
+def test_docs_are_not_written_into_a_folder_of_a_user(project: Path, is_user_s: bool) -> None:
+    page = project / "docs" / "_build" / "index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("mine", encoding="utf-8")
+    for name in ("bin/python", ".docs", *([] if is_user_s else ["../docs/_build/.ready"])):
+        path = project / ".venv" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (project / ".venv" / "bin" / "python").write_text(f"#!/bin/sh\necho new >'{page}'\n", encoding="utf-8")
+    (project / ".venv" / "bin" / "python").chmod(0o755)
+    command = ["make", "docs", "-o", ".venv/.docs"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=60)
+    said = "secateur: docs/_build: was not made by make and is left unchanged; move it elsewhere"
+    assert (done.returncode != 0, said in done.stderr) == (is_user_s, is_user_s), done.stderr
+    assert (page.read_text(encoding="utf-8") == "mine") == is_user_s

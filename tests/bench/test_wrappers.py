@@ -138,6 +138,7 @@ def test_earlier_games_are_dropped_only_for_new_ones(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     result = play(describe(runner="cutechess", pgn=str(pgn), overwrite=True))
     assert pgn.read_text(encoding="utf-8") == left * game
+    assert sorted(path.name for path in tmp_path.glob("*.pgn")) == ["games.pgn", "new.pgn"]
     status, last = (3, "its last lines: sorry") if left == 2 else (0, "it printed nothing")
     ended = f"cutechess-cli ended with exit status {status} after 0 of 4 games; {last}"
     assert result.problems == [ended]

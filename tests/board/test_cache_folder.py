@@ -17,6 +17,8 @@ from engine.compiler.cache_folder import (
     KEEP_FOLDERS,
     KEEP_SECONDS,
     MARKER,
+    digest_of,
+    listed,
     mark,
     open_cache,
     remove_listed,
@@ -212,18 +214,18 @@ def test_a_listed_file_that_was_changed_stays(tmp_path: Path) -> None:
     (folder / "engine" / "__pycache__").mkdir(parents=True)
     for name in ("engine/one.py", "engine/two.py"):
         (folder / name).write_text("original")
-    make_old(*folder.rglob("*.py"))
-    mark(folder, "made\n", ["engine/one.py", "engine/two.py"])
+    names = {name: digest_of(folder / name) for name in ("engine/one.py", "engine/two.py")}
+    mark(folder, "made\n", names)
+    assert listed(folder, "made\n") == names
     (folder / "engine" / "__pycache__" / "one.cpython-311.pyc").touch()
-    names = frozenset(("engine/one.py", "engine/two.py"))
     assert strangers(folder, names) == []
     edited = folder / "engine" / "two.py"
     edited.write_text("edited")
-    make_old(edited, seconds=-10)
+    make_old(edited)  # a user's older file that was moved here
     assert strangers(folder, names) == [edited]
     remove_listed(folder, "made\n")
     assert {path.name for path in folder.rglob("*") if path.is_file()} == {MARKER, "two.py"}
-    make_old(edited)
+    edited.write_text("original")
     remove_listed(folder, "made\n")
     assert not folder.exists()
 

@@ -24,7 +24,7 @@ import pytest
 
 from bench import standalone
 from engine.checkout.secateur import PARTS
-from engine.compiler.cache_folder import MARKER, mark
+from engine.compiler.cache_folder import MARKER, digest_of, mark
 from engine.compiler.levels import Level
 from engine.compiler.library import library_path
 from engine.version import full_name
@@ -345,7 +345,7 @@ def test_a_stand_alone_program_takes_the_place_of_one_only(
         if kind == "marker":
             (folder / MARKER).write_text("mine")
         elif kind != "folder":
-            mark(folder, standalone.MARKER_TEXT, [] if kind == "unlisted" else ["mine"])
+            mark(folder, standalone.MARKER_TEXT, {} if kind == "unlisted" else {"mine": digest_of(folder / "mine")})
         if kind == "link":
             place.symlink_to(folder)
     said = standalone.main(tmp_path / "dist")
@@ -358,7 +358,8 @@ def test_a_stand_alone_program_takes_the_place_of_an_older_one(tmp_path: Path, m
         (program / "_internal").mkdir(parents=True)
         (program / "_internal" / f"file of {len(made)}").touch()
         (program / "link").symlink_to("_internal")
-        mark(program, standalone.MARKER_TEXT, [f"_internal/file of {len(made)}", "link"])
+        names = (f"_internal/file of {len(made)}", "link")
+        mark(program, standalone.MARKER_TEXT, {name: digest_of(program / name) for name in names})
         made.append(program)
         return program
 

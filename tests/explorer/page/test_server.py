@@ -308,6 +308,7 @@ def test_files_that_are_none_are_one_clear_line(
         (["--port", "70000"], 2, "--port must be 0 to 65535 (got 70000)"),
         (["--text"], 2, "--text needs a FILE or --record"),
         (["file.json", "--record", "x.json"], 2, "--record cannot be combined with FILE"),
+        (["file.json", "--overwrite"], 2, "--overwrite needs --record"),
         (["file.json", "--costs"], 2, "--costs needs --record"),
         (["file.json", "--depth", "0"], 2, "--depth needs --record"),
     ],
@@ -328,6 +329,19 @@ def test_errors_are_one_line(
     assert (found, errors.count("\n")) == (status, 1)
     assert errors.startswith("secateur explore: ")
     assert complaint in errors
+
+
+def test_an_earlier_recording_is_replaced_only_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "choose_tracing", lambda: None)
+    file = tmp_path / "earlier.json"
+    file.write_text('{"format":"secateur trace","version":1,"kind":"tree"}')
+    arguments = ["--record", str(file), "--position", "no FEN"]  # which is refused after the file
+    assert command.main(arguments) == 1
+    assert f"{file} already exists; pass --overwrite to replace it\n" in capsys.readouterr().err
+    assert command.main([*arguments, "--overwrite"]) == 1
+    assert "neither a FEN nor a PGN" in capsys.readouterr().err
 
 
 def test_a_port_that_is_taken_is_one_clear_line(explorer: Explorer) -> None:
