@@ -1,4 +1,4 @@
-"""`secateur ledger`: shows, checks and updates the ledger of tests, from which every Elo figure is quoted."""
+"""`secateur ledger`: shows and updates the ledger of tests, from which every Elo figure is quoted."""
 
 from __future__ import annotations
 
@@ -6,31 +6,22 @@ import argparse
 import sys
 
 from bench import records
-from bench.quotes import check
 from bench.records import LedgerError
 from bench.results import MatchResult
 from bench.stats import Sprt
-from engine.arguments import Parser, command, complain_about
-from engine.errors import FAILED, OK
+from engine.arguments import Parser, command
+from engine.errors import OK
 from engine.files import count_of
 
 
 @command("secateur ledger")
 def main(arguments: list[str]) -> int:
-    """Shows the ledger, checks it or updates its table; returns the exit status."""
-    parser = Parser(prog="secateur ledger", description="Shows, checks and updates the records of all tests.")
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--write", action="store_true", help="update the table in bench/ledger/README.md")
-    mode.add_argument(
-        "--check", action="store_true", help="check that the table is current and quoted figures agree with records"
-    )
+    """Shows the ledger or updates its table; returns the exit status."""
+    parser = Parser(prog="secateur ledger", description="Shows the records of all tests.")
+    parser.add_argument("--write", action="store_true", help="update the table in bench/ledger/README.md instead")
     options = parser.parse_args(arguments)
     if options.write:
         records.write_table()
-    elif options.check:
-        problems = check()
-        complain_about("secateur ledger", problems)
-        return FAILED if problems else OK
     else:
         for record in records.load():
             print(f"{record.id}: {record.what}: {record.figure}, {count_of(record.games, 'game')}, {record.verdict}")

@@ -13,7 +13,6 @@ import pytest
 
 from bench import records
 from bench.commands import epd, ledger, sprt
-from bench.quotes import check, wrong_quotes
 from bench.records import (
     LedgerError,
     Record,
@@ -28,6 +27,7 @@ from bench.records import (
 from engine.compiler.sources import PROJECT_ROOT
 from search.strength import LEVELS
 from tests.bench.fakes import fake
+from tests.bench.quotes import check, wrong_quotes
 
 RECORDED = Path(__file__).parent / "recorded"
 
