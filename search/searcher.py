@@ -70,7 +70,7 @@ class Searcher:
     # -- control -----------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Makes the running search end once it has a move to return, and after LAST_GRACE milliseconds in any case."""
+        """Makes the running search end once it has a move to return, at the latest after LAST_GRACE milliseconds."""
         self._stop_within(LAST_GRACE / 1000)
 
     def _stop_within(self, seconds: float) -> None:

@@ -272,7 +272,11 @@ class Engine:
         self._runner.end()
 
     def _set_up(self, board: chess.Board, game: object) -> Game:
-        """Ends any search; sets up and returns `board`'s game. Raises TypeError or ValueError for an invalid board."""
+        """Ends any search, sets up the position and moves of `board`, and returns them as a Game.
+
+        If `game` is not that of the last call, forgets everything learnt. Raises TypeError or ValueError if `board` is
+        invalid.
+        """
         command = position_command(board)
         self._interrupt()
         remark = self._equipment.positions.set(command, board.chess960)

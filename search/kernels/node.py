@@ -95,8 +95,9 @@ def play_null_move(worker, ply):
 def evaluate(worker, ply):
     """Returns the static evaluation at `ply` without corrections, as int64 centipawns for the side to move.
 
-    The network evaluates if there is one, with two exceptions: positions with a bare king get the classical evaluation,
-    and the value is 0 if the side ahead cannot win (see `eval.kernels.endings`). Mutates `worker`.
+    The network evaluates if there is one, otherwise the classical evaluation. Two exceptions: positions with a bare
+    king always get the classical evaluation, and the value is 0 if the side ahead cannot win (see
+    `eval.kernels.endings`). Mutates `worker`.
     """
     position = worker.stack[ply].position
     if worker.network.hidden != 0:

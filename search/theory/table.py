@@ -73,7 +73,7 @@ class Table(Generic[Move]):
         return self._entries.get(key)
 
     def store(self, key: Hashable, entry: Entry[Move]) -> None:
-        """Replaces the entry for `key` by `entry`, but keeps the old entry's move if `entry` has no move."""
+        """Stores `entry` for `key` in place of any old entry, but keeps the old entry's move if `entry` has no move."""
         earlier = self._entries.get(key)
         if entry.move is None and earlier is not None and earlier.move is not None:
             entry = Entry(entry.depth, entry.value, entry.bound, earlier.move)

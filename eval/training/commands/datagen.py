@@ -35,7 +35,7 @@ to continue after the last finished block. docs/training.md describes the file f
 
 
 class ProgressView(Display):
-    """A display of games, positions, positions per second and time left on stderr. Call `update` after each block."""
+    """A display, on stderr, of games, positions, positions per second and time left. Call `update` after each block."""
 
     def __init__(self, games: int | None, positions: int | None, quiet: bool = False) -> None:
         super().__init__(quiet)
