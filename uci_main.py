@@ -11,7 +11,7 @@ import sys
 
 
 def _end_in_one_line(kind: Any, error: Any, trace: Any) -> None:
-    """Ends the process with one line after an uncaught Ctrl-C; prints a traceback for any other exception."""
+    """Ends the process with one line on stderr after an uncaught Ctrl-C; prints other exceptions as Python does."""
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return
@@ -80,7 +80,7 @@ TUNING_FLAG = "--tuning"
 #: As the first argument, sets a custom evaluation for this process and its children.
 EVALUATION_FLAG = "--evaluation"
 
-#: The options that may take the place of a command.
+#: The options that may stand instead of a command or, as EVALUATION_FLAG does, before it.
 FLAGS: tuple[str, ...] = ("--help", "--version", TUNING_FLAG, EVALUATION_FLAG)
 
 
@@ -107,7 +107,7 @@ def _members(group: str) -> list[str]:
 
 
 def _help(words: list[str]) -> int:
-    """Prints the help for `words[0]`, a group or command, or the general help; returns the exit status."""
+    """Prints the help for the group or command `words[0]`, or the general help without `words`; returns the status."""
     if not words:
         print(_usage())
         return OK
@@ -156,7 +156,7 @@ def kernels() -> str:
 
 
 def _unknown(name: str) -> int:
-    """Reports an unknown command, group or option; returns the exit status."""
+    """Reports an unknown command, group or option on stderr; returns USAGE."""
     from difflib import get_close_matches
 
     from engine.files import quoted
@@ -169,7 +169,7 @@ def _unknown(name: str) -> int:
 
 
 def _run(name: str, arguments: list[str]) -> int:
-    """Runs a command; returns its exit status."""
+    """Runs a command; returns its exit status, or FAILED if the reader of stdout has closed it."""
     _, module_name, _, extra = COMMANDS[name]
     from engine.arguments import reported
     from engine.compiler.library import JIT, KERNELS_VARIABLE
@@ -193,7 +193,7 @@ def _run(name: str, arguments: list[str]) -> int:
 
 
 def _discard_unwritable() -> None:
-    """Discards unwritten data if stdout is not writable, so that Python does not retry and complain on exit."""
+    """Flushes stdout. If that fails, discards the data, so that Python does not retry and complain on exit."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -209,7 +209,7 @@ def _escape_what_cannot_be_encoded() -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the UCI loop or a command; returns the exit status (0 success, 1 failure, 2 invalid usage)."""
+    """Runs the UCI loop or the command in `arguments` (None: `sys.argv[1:]`); returns OK, FAILED or USAGE."""
     _escape_what_cannot_be_encoded()
     from engine.version import full_name, version
     from eval.build import with_evaluation

@@ -26,7 +26,7 @@ exit status:
   2  its arguments are invalid, and nothing was done
 Each error is one line on stderr."""
 
-#: The maximum length of an error message, in characters, because it may quote arguments of any length.
+#: Error messages are cut off after this number of characters, because they may quote arguments of any length.
 ERROR_LENGTH: Final = 1000
 
 #: The maximum number of problems of a file or match that are printed; `--json` lists all of them.
@@ -55,7 +55,7 @@ class Parser(argparse.ArgumentParser):
         self._extra = extra
 
     def add_quiet(self) -> None:
-        """Adds `--quiet`, which turns off only the progress display."""
+        """Adds `--quiet`, which turns off the progress display and the messages about compilation."""
         self.add_argument("--quiet", action="store_true", help="do not show progress")
 
     def parse_args(self, *arguments: Any, **options: Any) -> Any:
@@ -97,7 +97,7 @@ def finite_number(text: str) -> float:
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """A help formatter that keeps the line breaks of multi-line texts and wraps other texts."""
+    """A help formatter that wraps a one-line description or epilog, and keeps the line breaks of longer ones."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if "\n" in text.strip():
@@ -124,7 +124,7 @@ def complain(prog: str, message: str) -> None:
 
 
 def complain_about(prog: str, problems: Sequence[str]) -> None:
-    """Prints one line for each of the first PROBLEM_LINES problems, and a line with the number of other problems."""
+    """Prints one line on stderr for each of the first PROBLEM_LINES problems, and one with the number of any others."""
     for problem in problems[:PROBLEM_LINES]:
         complain(prog, problem)
     if len(problems) > PROBLEM_LINES:
@@ -134,9 +134,9 @@ def complain_about(prog: str, problems: Sequence[str]) -> None:
 def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> int:
     """Calls `work` and returns its exit status.
 
-    If `work` raises an error that a user can cause, prints the error on one line and returns the error's exit status.
-    `extra` names the extra that installs a missing package. Raises BrokenPipeError if the reader of stdout has closed
-    it, and passes on all other exceptions, which are bugs.
+    If `work` raises an error that a user can cause, prints the error on one line and returns the status of the
+    CommandError, or FAILED for other errors. `extra` names the extra that installs a missing package; if it is None, a
+    missing package is a bug. Passes on bugs, SystemExit, and BrokenPipeError if the reader of stdout has closed it.
     """
     from engine.compiler.library import KernelsMissingError
 

@@ -30,7 +30,7 @@ class MissingError(CommandError):
 
 @contextmanager
 def arguments_are_judged() -> Iterator[None]:
-    """Converts each ValueError, and each CommandError except MissingError, from the `with` block to a UsageError."""
+    """Raises UsageError in place of any ValueError or CommandError from the `with` block except MissingError."""
     try:
         yield
     except MissingError:

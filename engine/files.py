@@ -28,7 +28,7 @@ NESTING: Final = 100
 #: The number of bytes at the start of a file by which `Output` recognises a file that Secateur wrote.
 HEAD_LENGTH: Final = 1 << 12
 
-#: The byte that is locked on Windows. It is beyond the contents of any file, because a locked byte cannot be accessed.
+#: The byte that is locked on Windows. It is beyond the end of the locked files, because no program can access it.
 _LOCKED_BYTE: Final = 0x7FFFFFFE
 
 #: Error numbers from file systems without locks.
@@ -79,7 +79,7 @@ def count_of(count: int, noun: str) -> str:
 
 
 def reason(error: OSError) -> str:
-    """Returns the system's description of an error, without the error number and the path."""
+    """Returns the system's description of an error, without its number and path; if there is none, its text or type."""
     return error.strerror or str(error) or type(error).__name__
 
 
@@ -126,7 +126,7 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
 
 
 def read_text(path: Path | str, limit: int) -> str:
-    """Reads a UTF-8 file as `read_bytes` does; keeps line ends. Raises OSError, also if the file is not UTF-8 text."""
+    """Reads a UTF-8 file as `read_bytes` does; drops a BOM, keeps line ends. Raises OSError, also if it is not UTF-8."""
     try:
         return read_bytes(path, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -134,10 +134,11 @@ def read_text(path: Path | str, limit: int) -> str:
 
 
 def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
-    """Parses JSON; returns a value that can be written as JSON again. `with_paths` allows strings that are not UTF-8.
+    """Parses JSON; returns a value that can be written as JSON again.
 
     Raises json.JSONDecodeError for a syntax error. Raises ValueError for values nested deeper than NESTING, for numbers
-    that are NaN, infinite or too large for a float, for lone surrogates, and for bytes that are not UTF-8 text.
+    that are NaN, infinite or too large for a float, for escaped lone surrogates, and for bytes that cannot be decoded.
+    `with_paths` allows the lone surrogates by which Python represents bytes of paths that are not UTF-8.
     """
     import json
 
@@ -177,7 +178,7 @@ def replace_file(path: Path, data: bytes | str, look: Callable[[], None] | None 
 
     Text is written as UTF-8. An existing file keeps its permissions. If `path` is a symbolic link, the file that it
     points to is replaced. `look` is called just before the replacement; if `look` raises OSError, the old contents
-    remain. Returns the status of the new file. Raises an OSError that names `path`.
+    remain. Returns an `os.stat_result` that identifies the new file. Raises an OSError that names `path`.
     """
     target = Path(os.path.realpath(path))
     umask = os.umask(0o077)
@@ -215,12 +216,12 @@ def _scratch_beside(target: Path) -> tuple[int, Path]:
 class Output:
     """A file that a command writes, perhaps hours after the constructor has checked it. No other file is overwritten.
 
-    The file must be new, empty, or written by Secateur. `is_own` recognises a file that Secateur wrote by
+    The file must be new, empty, or written by Secateur. `is_own(head)` recognises a file that Secateur wrote by
     its first HEAD_LENGTH bytes; messages call such a file `kind`. The constructor raises OSError for any other file,
     and if the file or its folder is not writable.
 
-    `size` is the file's size in bytes when it was last checked or written. If `keep` is a number, the next `append`
-    atomically replaces the file with its first `keep` bytes and the new record, and sets `keep` to None.
+    `size` is the file's size in bytes when it was last checked or written. If `keep` is a number below `size`, the next
+    `append` atomically replaces the file with its first `keep` bytes and the new record. `append` sets `keep` to None.
     """
 
     def __init__(self, path: Path, is_own: Callable[[bytes], bool], kind: str) -> None:
@@ -258,7 +259,7 @@ class Output:
         return path if isinstance(path, Output) else cls(path, is_own, kind)
 
     def beside(self) -> Output:
-        """Returns a new output in the same folder, whose unused name ends with a number. Raises OSError."""
+        """Returns an `Output` for an unused name in the same folder, such as `games-2.pgn`. Raises OSError."""
         names = (self.path.with_stem(f"{self.path.stem[:60]}-{number}") for number in itertools.count(2))
         return Output(next(name for name in names if not os.path.lexists(name)), self._is_own, self._kind)
 
@@ -270,8 +271,7 @@ class Output:
     def replace(self, data: bytes | str) -> None:
         """Replaces the file's contents atomically; text is written as UTF-8.
 
-        If this fails, writes `data` to a new file from `beside` and raises an OSError that names this file. If that
-        fails, too, raises the first OSError.
+        If this fails, saves `data` in another file and raises the OSError from `saved_beside`.
         """
         try:
             self._status = replace_file(self.path, data, self._look)
@@ -281,7 +281,7 @@ class Output:
         self.size, self._content = len(written), _sha256(written)
 
     def saved_beside(self, data: bytes | str, error: OSError) -> OSError:
-        """Saves `data` in a new file after `error`. Returns an error naming that file, or `error` if saving fails."""
+        """Saves `data` in a file from `beside`. Returns an OSError that names that file, or `error` if saving fails."""
         try:
             other = self.beside()
             replace_file(other.path, data, other._look)
@@ -356,8 +356,8 @@ def locked(path: Path, remove: bool = False) -> Iterator[None]:
     """Locks a file during the `with` block; the system also releases the lock when the process ends.
 
     The block may write the file; `replace_file` passes the lock to the new file. A missing file is created. With
-    `remove`, it is removed at the end if it is still empty; otherwise it stays, because another program may have opened
-    it. Raises BlockingIOError if the file is locked already, or another OSError.
+    `remove`, such a new file is removed at the end if it is still empty. On file systems without locks, nothing is
+    locked. Raises BlockingIOError if the file is locked already, or another OSError.
     """
     target = Path(os.path.realpath(path))
     _locked_files[target], is_new = _open_locked(target, path)

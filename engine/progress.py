@@ -24,7 +24,7 @@ RENEWAL_SECONDS: Final = 0.5
 #: Erases the progress line on a terminal.
 _CLEAR: Final = "\r\x1b[K"
 
-#: The active views of this process, innermost last. Only the innermost view writes.
+#: The active views of this process, innermost last. Only the innermost view updates its line.
 _views: Final[list[Display]] = []
 #: The views that now have a line on the terminal.
 _renewing: Final[set[Display]] = set()
@@ -45,7 +45,7 @@ def counted(items: Iterable[T], show: Callable[[str], None], what: str) -> Itera
 
 
 def say(text: str) -> None:
-    """Prints `text` as a line on stderr, if stderr is writable."""
+    """Prints `text` as a line on stderr, in place of any progress line. Does nothing if stderr is not writable."""
     _write(f"{_CLEAR if _renewing else ''}{text}\n")
 
 
@@ -65,8 +65,8 @@ def _write(text: str) -> None:
 class Display:
     """A view of the progress of long work, used as a context manager or with `start` and `stop`.
 
-    If `quiet`, nothing is shown. A subclass defines `line`, and may define `picture`, which is then shown on terminals.
-    Another thread calls `line` and `picture` repeatedly.
+    If `quiet`, nothing is shown. A subclass defines `line`, and may define `picture`, which a terminal then shows
+    instead if rich is installed and no outer view is active. Another thread calls `line` and `picture` repeatedly.
     """
 
     #: Seconds between lines if stderr is not a terminal.
@@ -122,7 +122,7 @@ class Display:
         return Live(get_renderable=whole, console=console, refresh_per_second=2, transient=True, redirect_stdout=False)
 
     def stop(self, last: str = "") -> None:
-        """Ends the view, unless it has ended. Prints the line `last` if the view is older than `patience` seconds."""
+        """Ends the view. Prints the line `last` if the view shows lines and is older than `patience` seconds."""
         if self._live is not None:
             self._live.stop()
         if self in _views:
@@ -142,7 +142,7 @@ class Display:
         self.stop()
 
     def _run(self) -> None:
-        """Shows the line repeatedly until the view ends; pauses while an inner view is active."""
+        """Shows the line repeatedly until the view ends, then the last line; pauses while an inner view is active."""
         pause = self._patience
         while not self._ended.wait(pause):
             pause = RENEWAL_SECONDS if self._renews else self.line_seconds
@@ -213,7 +213,10 @@ class Line(Display):
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the command `arguments[1:]`, showing `arguments[0]` and the elapsed time; returns its exit status."""
+    """Runs the command `arguments[1:]`, showing `arguments[0]` and the elapsed time; returns the exit status.
+
+    This is the command's status, 128 + N if signal N ended the command, 1 if it cannot start, or 2 for wrong usage.
+    """
     if len(arguments) < 2:
         say("usage: python -m engine.progress TEXT COMMAND ...")
         return 2

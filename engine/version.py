@@ -9,7 +9,7 @@ _PROJECT: Final = Path(__file__).resolve().parent.parent
 
 
 def version() -> str:
-    """Returns the version from `pyproject.toml` or the metadata of the installed package; "unknown" without either."""
+    """Returns the version from `pyproject.toml`, or else from the installed package's metadata, or else "unknown"."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed_version
 
