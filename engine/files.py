@@ -126,7 +126,7 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
 
 
 def read_text(path: Path | str, limit: int) -> str:
-    """Reads a UTF-8 file as `read_bytes` does; drops a BOM, keeps line ends. Raises OSError, also if it is not UTF-8."""
+    """Reads a UTF-8 file as `read_bytes` does; drops a BOM, keeps line ends. Raises OSError, also for other data."""
     try:
         return read_bytes(path, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:

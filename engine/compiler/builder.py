@@ -56,7 +56,7 @@ class BuildError(Exception):
 def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -> None:
     """Compiles `kernels` to a library at `path`. Each must have been called once, so that its argument types are known.
 
-    Atomically replaces an older library. Raises OSError, or BuildError if the build fails or `path` is not a library.
+    Atomically replaces an older library. Raises OSError, or BuildError if the build fails or another file is at `path`.
     """
     if level.cpu != CPU_NAME or not all(CPU_FEATURES.get(feature, False) for feature in level.features):
         raise BuildError(f"this process compiles for {CPU_NAME}, not for {level.name}")

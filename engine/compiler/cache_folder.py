@@ -67,7 +67,7 @@ def _user_caches() -> Path:
 
 
 def _is_private(folder: Path, links: bool = False) -> bool:
-    """Returns whether only this user can write to `folder`. If `links`, `folder` may be this user's symbolic link."""
+    """Returns whether only this user can write to `folder`; True on Windows. `links` allows the user's symlinks."""
     if not hasattr(os, "getuid"):
         return True
     status = folder.lstat()
@@ -127,7 +127,7 @@ def digest_of(path: Path) -> str:
 
 
 def listed(folder: Path, text: str) -> dict[str, str] | None:
-    """Returns the digests in the folder's marker, by name; None if it is a link or no marker begins with `text`."""
+    """Returns the digests in the folder's marker, by name; None without a regular marker that begins with `text`."""
     marker = folder / MARKER
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
@@ -162,9 +162,9 @@ def is_listed(path: Path, folder: Path, names: Mapping[str, str]) -> bool:
 
 
 def remove_listed(folder: Path, text: str) -> None:
-    """Deletes the unchanged files that the marker lists, the bytecode of listed modules, and folders that become empty.
+    """Deletes the unchanged files that the marker lists, the bytecode of listed modules, and then all empty folders.
 
-    Does nothing if `folder` has no marker with `text`. Skips files that cannot be deleted; otherwise raises OSError.
+    Does nothing unless the marker begins with `text` and lists files. Skips what cannot be deleted. Raises OSError.
     """
     names = listed(folder, text)
     if not names:
@@ -197,7 +197,7 @@ def _sweep(root: Path, current: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Deletes a build's kernels, its marker and the folder. Raises OSError if the folder contains other files, too."""
+    """Deletes a build's kernels and marker, then the folder. Raises OSError, also if the folder has other files."""
     for path in list(folder.iterdir()):
         if _KERNEL.fullmatch(path.name) or SCRATCH.fullmatch(path.name):
             path.unlink()

@@ -18,7 +18,7 @@ def fingerprint(function: Any) -> str:
     """Returns a hexadecimal digest of a function, plain or compiled, and of everything that it refers to.
 
     The digest does not depend on the function's own name, file or module, nor on comments and line numbers. It covers
-    numbers, arrays, functions and collections by content, and other objects by `repr`, which is often an address.
+    numbers, arrays, functions and collections by content, and other objects by `repr`, which often has an address.
     """
     digest = _Digest()
     digest.add(function)
@@ -35,7 +35,7 @@ class _Digest:
         return self._hash.hexdigest()
 
     def add(self, value: Any) -> None:
-        """Adds a value of any type."""
+        """Adds a value of any type, with everything that it contains or refers to."""
         function = getattr(value, "py_func", value)
         if isinstance(function, FunctionType):
             # The compile options change the machine code, too.

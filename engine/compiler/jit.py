@@ -1,4 +1,4 @@
-"""The only module that sets JIT options, chooses the source of kernels, and reads CPU features.
+"""Sets the JIT options of all compiled functions, and decides whether a library or Numba provides their machine code.
 
 Its decorators declare every compiled function. `kernel` declares an entry point that Python calls; `subkernel` and
 `inlined` declare functions that kernels call. `float_kernel` and `float_inlined` do the same for arithmetic on
@@ -12,9 +12,9 @@ If there is a usable library of kernels compiled ahead of time (`engine.compiler
 return the entry point in the library, the other decorators return a substitute, and Numba is not imported. Otherwise
 Numba compiles the kernels.
 
-The name of the cache folder is a hash of everything that could change the machine code: the kernels' sources, the
-versions of Python, Numba, llvmlite and NumPy, the CPU's name and features, and the build. There are three builds: the
-playing build; the tracing build (`SECATEUR_TRACING=1`), whose search records its tree for the explorer; and the checked
+The name of the cache folder is a hash of everything that could change the machine code: the kernels' sources, any
+custom evaluation, the versions of Python, Numba, llvmlite and NumPy, the CPU's name and features, and the build: the
+playing build; the tracing build (`SECATEUR_TRACING=1`), whose search records its tree for the explorer; or the checked
 build. The first import of this module fixes the build for the process.
 
 `NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, for a debugger or for coverage.
@@ -154,7 +154,7 @@ def keep_apart(fingerprint: str) -> None:
 
 
 def cache_problem() -> str | None:
-    """Returns a line that says why kernels are not cached in the chosen folder; None if there is no problem."""
+    """Returns a line that says why kernels are not cached in the chosen folder; None if they are or need no cache."""
     if AHEAD_OF_TIME:
         return None
     if INTERPRETED:
@@ -186,7 +186,7 @@ def compiler_report() -> str:
     return f"Compiled by Numba {numba.__version__} (llvmlite {llvmlite.__version__}) for {CPU_NAME}"
 
 
-#: The options of all compiled functions. A division by zero gives a value, so kernels contain no code that raises.
+#: The options of all compiled functions. A division by zero gives a value, so only checked kernels may raise errors.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": CHECKED, "nogil": True}
 #: The optimisations that float kernels allow. Infinities and NaNs keep their meaning, so that they reveal bugs.
 _REORDER: Final[dict[str, Any]] = {"fastmath": {"reassoc", "nsz", "arcp", "contract", "afn"}}
@@ -231,7 +231,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def float_kernel(function: Callable[..., Any]) -> Any:
-    """Declares an entry point as `kernel` does, but lets the compiler reorder float sums for vector code."""
+    """Declares an entry point as `kernel` does, but lets the compiler reorder and approximate float arithmetic."""
     return _entry_point(function, _REORDER)
 
 
@@ -246,7 +246,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def float_inlined(function: Callable[..., Any]) -> Any:
-    """Declares a function as `inlined` does, and permits reordering of its float sums, which no caller can permit."""
+    """Declares a function as `inlined` does, with the float options of `float_kernel`, which callers do not pass on."""
     return _inner(function, _INLINE | _REORDER)
 
 

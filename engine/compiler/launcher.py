@@ -33,7 +33,7 @@ STANDING_VARIABLE = "SECATEUR_STANDING_DIR"
 KEEP_SECONDS = 90 * 24 * 3600
 #: Files and folders of the project that a running engine needs.
 _PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
-#: Pattern for the names of standing copies, including unfinished ones from a killed build.
+#: Pattern for the names of standing copies, including repaired ones and unfinished ones from a killed build.
 _COPY = re.compile("(source|environment)-[0-9a-f]{20}(-[a-z0-9_]{8})?")
 _MARKER_TEXT = "Secateur made this folder, and deletes it when no build has asked for it for a while.\n"
 _KIND = "Secateur launcher"
@@ -59,9 +59,10 @@ def is_launcher(head: bytes) -> bool:
 
 
 def write_launcher(path: Path, standing: bool = False) -> None:
-    """Writes to `path` an executable script that starts Secateur, from a permanent copy of the project if `standing`.
+    """Writes to `path` an executable script that starts Secateur; if `standing`, from a copy by `make_standing`.
 
-    Raises OSError, for example if another file is at `path`, and ValueError if STANDING_VARIABLE is not a valid path.
+    Creates missing folders. Raises OSError, for example if another file is at `path`, and ValueError if
+    STANDING_VARIABLE is not a valid path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
@@ -84,7 +85,10 @@ def remove_launcher(path: Path) -> None:
 
 
 def make_standing(root: Path) -> tuple[str, Path]:
-    """Copies the project and any virtual environment into `root`; returns the paths of interpreter and entry point."""
+    """Copies the project and any virtual environment into `root`, unless it has them; removes copies long unused.
+
+    Returns the paths of the interpreter and of the entry point with which a launcher starts the copy. Raises OSError.
+    """
     _sweep(root)
     sources = _copy_once(root / f"source-{_source_hash()}", PROJECT_ROOT, _source_files())
     prefix = Path(sys.prefix)

@@ -74,7 +74,7 @@ class LibraryError(Exception):
 
 
 class KernelsMissingError(ImportError):
-    """Raised if there is neither a library of kernels nor Numba; the message says what to install."""
+    """Raised if there is neither a usable library of kernels nor Numba; the message says what to install."""
 
 
 class Parameter(NamedTuple):
@@ -203,11 +203,11 @@ class Library:
             raise LibraryError(f"{path}: cannot be loaded: {error}") from None
 
     def runs_here(self) -> bool:
-        """Returns whether this processor has the instructions that the kernels use."""
+        """Returns whether this processor has the instructions that the kernels use, and fast PEXT if they use PEXT."""
         return bool(self._runs_here())
 
     def kernel(self, function: Callable[..., Any]) -> Any:
-        """Returns the entry point that `function` declares, or a substitute from `not_built` if there is none."""
+        """Returns the entry point that `function` declares, or `not_built(function)` if the library lacks it."""
         found = self._kernels.get(kernel_name(function))
         return not_built(function) if found is None else functools.update_wrapper(found, function)
 
@@ -279,7 +279,7 @@ def compile_here() -> None:
 
 
 def choose() -> tuple[Library | None, tuple[str, ...]]:
-    """Returns the library for this process (None if Numba compiles) and remarks on unusable or missing libraries."""
+    """Returns the best library or None, and remarks on unusable or missing ones. Raises ValueError as `folder` does."""
     wanted = os.environ.get(KERNELS_VARIABLE, "")
     if wanted in (JIT, BUILD) or any(os.environ.get(name, "0") not in ("", "0") for name in OTHER_BUILDS):
         return None, ()

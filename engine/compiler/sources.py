@@ -35,7 +35,7 @@ def source_hash() -> str | None:
 def add_sources(digest: hashlib._Hash, paths: list[Path]) -> None:
     """Adds the names and texts of the project source files `paths` to `digest`, which is mutated.
 
-    Removes the prefix `secateur.` of an installation, so that the digest is the same as in the checkout.
+    Leaves out the prefix `secateur.` that an installation adds, so that the digest is the same as in the checkout.
     """
     for path in paths:
         text = path.read_bytes().replace(b"secateur.", b"")
