@@ -29,7 +29,7 @@ from engine.board.position import (
 from engine.board.tables import BETWEEN, BISHOP_RAYS, PAWN_ATTACKS, ROOK_RAYS
 from engine.compiler.jit import inlined, subkernel
 
-#: Exchange values in centipawns, indexed by piece type. The king's value exceeds that of all other pieces together.
+#: Exchange values in centipawns, indexed by piece type. A king's value exceeds that of a side's other pieces together.
 EXCHANGE_VALUES = np.array([0, 100, 320, 330, 500, 950, 20_000], np.int64)
 
 

@@ -83,7 +83,7 @@ def double_push_rank(color):
 
 @inlined
 def evasion_mask(position, king):
-    """Returns where a piece other than the king can move to end a single check, as uint64; all if not in check."""
+    """Returns where a move by a non-king, except en passant, ends a single check, as uint64; ALL if not in check."""
     checkers = position.checkers
     if checkers == U0:
         return ALL

@@ -36,7 +36,10 @@ def count_replies(frame, child):
 
 @subkernel
 def count_sequences(stack, ply, depth, stop):
-    """Returns the number of sequences of `depth` >= 1 legal moves from `stack[ply]`, as int64. Mutates `stack`."""
+    """Returns the number of sequences of `depth` >= 1 legal moves from `stack[ply]`, as int64. Mutates `stack`.
+
+    `stop` is int64[1]; if it is nonzero, the count ends early and is invalid.
+    """
     frame = stack[ply]
     child = stack[ply + 1].position
     if depth == 1:

@@ -91,6 +91,6 @@ ROOK_MULTIPLIERS: Final[Bitboards] = np.array(ROOK_MAGICS, np.uint64)
 BISHOP_SHIFTS: Final[Bitboards] = np.array([64 - mask.bit_count() for mask in chess.BB_DIAG_MASKS], np.uint64)
 ROOK_SHIFTS: Final[Bitboards] = np.array([64 - mask.bit_count() for mask in _ROOK_MASK_INTS], np.uint64)
 
-#: The tables are uint64[5248] and uint64[102400]. Numba can freeze tables of fewer than 1,000,000 bytes.
+#: The tables are uint64[5248] and uint64[102400]. Numba can freeze tables of at most 1,000,000 bytes.
 BISHOP_TABLE, BISHOP_OFFSETS = slider_table(chess.BB_DIAG_MASKS, _BISHOP_LINES, BISHOP_MAGICS, USE_PEXT)
 ROOK_TABLE, ROOK_OFFSETS = slider_table(_ROOK_MASK_INTS, _ROOK_LINES, ROOK_MAGICS, USE_PEXT)

@@ -52,7 +52,7 @@ def limits_of(
 ) -> Limits:
     """Returns the limits of a search for the side to move. If `limit` is None, the search runs until it is stopped.
 
-    `search_moves` are in UCI notation. Raises TypeError or ValueError if `limit` or one of its fields is invalid.
+    `search_moves` are in UCI notation; `ponder` is as in Limits. Raises TypeError or ValueError for an invalid `limit`.
     """
     if limit is None:
         return GoCommand({}, frozenset({"infinite"}), search_moves).limits(turn)

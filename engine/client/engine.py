@@ -64,8 +64,8 @@ class Engine:
 
     Its methods may be called from any thread. It searches one position at a time: `play` and `analyse` wait for each
     other; a running `analysis` ends when another command comes. Ctrl-C ends a search, and the engine stays usable. An
-    engine that is not closed ends with the program. The first engine after an installation compiles the kernels, which
-    takes about half a minute; `secateur warmup` compiles them ahead of time.
+    engine that is not closed ends with the program. If the kernels are not compiled ahead of time,
+    the first engine after an installation compiles them, which takes half a minute; `secateur warmup` does so, too.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Engine:
         return {option.name: _described(option) for option in OPTIONS if option.name in CONFIGURABLE}
 
     def configure(self, options: Mapping[str, Value]) -> None:
-        """Sets options by their UCI names, in upper or lower case; the value None presses a button.
+        """Ends any search and sets options by their UCI names, in upper or lower case; the value None presses a button.
 
         Raises EngineError if an option is unknown or a value is out of range; then no option is set. Also raises
         EngineError if a value is unusable, such as a missing file; then this and all later options keep their values.
@@ -156,8 +156,8 @@ class Engine:
     ) -> PlayResult:
         """Returns a PlayResult; its `move` is None if no move is legal. The move stack of `board` is the game so far.
 
-        If `game` differs from that of the last search, a new game begins. If `ponder`, the engine afterwards searches
-        the position after the expected reply, with the time that this limit leaves on the clock.
+        If `game` differs from that of the last search, first forgets everything learnt. If `ponder`, the engine then
+        searches the position after the expected reply, with the time that this limit leaves on the clock.
 
         Raises TypeError or ValueError for an invalid board or limit, a limit that sets no bound, and invalid root
         moves, and EngineTerminatedError if the engine is closed.
@@ -213,7 +213,8 @@ class Engine:
     ) -> InfoDict | list[InfoDict]:
         """Searches; returns the best line's InfoDict or, with `multipv`, a list of up to that many lines, best first.
 
-        Scores are PovScores in centipawns or moves to mate; times are in seconds. Raises the same errors as `play`.
+        Scores are PovScores in centipawns or moves to mate; times are in seconds. Raises the same errors as `play`, and
+        ValueError if `multipv` is less than 1.
         """
         with self._command():
             position = self._set_up(board, game)
@@ -234,7 +235,7 @@ class Engine:
     ) -> Analysis:
         """Begins a search and returns its Analysis. Without `limit`, it runs until a stop or another command.
 
-        Raises the same errors as `play`, but accepts a limit that sets no bound.
+        Raises the same errors as `analyse`, but accepts a limit that sets no bound.
         """
         with self._command():
             position = self._set_up(board, game)
@@ -346,7 +347,7 @@ class Engine:
         self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True, level=level)
 
     def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
-        """Returns the pondering search, and starts its clock, if it searches this position; otherwise returns None."""
+        """Returns the pondering search, and starts its clock, if it fits the arguments; otherwise returns None."""
         if self._pondered is None or game != self._game:
             return None
         expected, analysis = self._pondered
@@ -383,7 +384,7 @@ def _explain(done: threading.Event) -> None:
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
-    """Returns UCI texts (None for a button) by declared option name. Raises EngineError for an invalid option."""
+    """Returns UCI texts (None: a button) by declared name. Raises EngineError for an invalid option, or TypeError."""
     if not isinstance(options, Mapping):
         raise TypeError(f"expected a dictionary of options such as {{'Hash': 64}}, got {options!r}")
     values = OptionValues()
@@ -412,7 +413,7 @@ def _described(option: Option) -> chess.engine.Option:
 
 
 def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) -> Limits:
-    """Returns the limits of a search of `game`. Raises ValueError if they are invalid or would never end the search."""
+    """Returns the limits of a search of `game`. Raises TypeError or ValueError if they are invalid or set no bound."""
     limits = limits_of(limit, game.board.turn, search_moves_of(game.board, root_moves))
     if limits.is_unbounded():
         raise ValueError(f"{limit!r} sets no bound; give a time, clock, depth, number of nodes or mate")

@@ -102,7 +102,7 @@ def set_place(number: int, total: int) -> None:
 
 
 def begin(kernel: str) -> None:
-    """Records that Numba begins to compile `kernel` (its full name). Unless silenced, shows progress and, once, advice."""
+    """Notes that Numba begins to compile `kernel` (a full name). Unless silenced, shows progress and, once, advice."""
     _STATE.began = time.monotonic()
     _STATE.kernel = kernel
     if not _STATE.is_silent:

@@ -61,8 +61,7 @@ def is_launcher(head: bytes) -> bool:
 def write_launcher(path: Path, standing: bool = False) -> None:
     """Writes to `path` an executable script that starts Secateur; if `standing`, from a copy by `make_standing`.
 
-    Creates missing folders. Raises OSError, for example if another file is at `path`, and ValueError if
-    STANDING_VARIABLE is not a valid path.
+    Creates missing folders. Raises OSError, also if another file is there, and ValueError if STANDING_VARIABLE is invalid.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)

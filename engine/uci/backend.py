@@ -85,7 +85,7 @@ class SearchTask(Task):
     def __init__(
         self, equipment: Equipment, options: OptionValues, output: Output, limits: Limits, received: float, debug: bool
     ) -> None:
-        """Prepares a search whose clock started at `received` (`time.perf_counter`); with `debug`, it reports more."""
+        """Prepares a search whose clock started at `received` (`time.perf_counter`). `debug` adds reports."""
         super().__init__(output)
         self._equipment = equipment
         self._options = options

@@ -119,7 +119,7 @@ class Equipment:
     # -- files -------------------------------------------------------------------------------------------------
 
     def _read_network(self, file: str) -> None:
-        """Reads the network `file`; "" means the built-in one. If the file is unusable, only reports that."""
+        """Reads the network `file`; "" means the built-in one. If that fails, reports why and keeps the old network."""
         custom = chosen_evaluation()
         if file and custom is not None:
             self._problem(f"network {quoted(file)} not used: the custom evaluation {custom.name} replaces it")

@@ -15,7 +15,7 @@ _BOUNDS: Final = {EXACT: "", LOWER: " lowerbound", UPPER: " upperbound"}
 
 
 def info_line(info: Info, board: chess.Board, show_wdl: bool = False) -> str:
-    """Formats the report of one PV of an iteration or failed window; `show_wdl` adds win, draw and loss chances."""
+    """Formats the report of one PV for the root position `board`; `show_wdl` adds win, draw and loss chances."""
     mate = info.mate
     score = f"cp {info.score}" if mate is None else f"mate {mate}"
     wdl = " wdl {} {} {}".format(*chances(info, board)) if show_wdl else ""

@@ -65,9 +65,9 @@ def _end_in_time(over: threading.Event) -> None:
 
 
 def run(version: str, tuning: bool = False) -> int:
-    """Speaks UCI on stdin and stdout until `quit` or the end of input, then ends the process.
+    """Speaks UCI on stdin and stdout until `quit` or the end of input, then ends the process with status 0.
 
-    `tuning` adds the options of the tuning build. Returns 1 if stdin or stdout is missing.
+    `tuning` adds the options of the tuning build. `sys.stdout` becomes stderr. Returns 1 if stdin or stdout is missing.
     """
     if sys.stdin is None or sys.stdout is None:
         return 1

@@ -57,7 +57,7 @@ class Option:
 
 
 def memory_mebibytes() -> int:
-    """Returns the machine's memory or the limit on this process, whichever is less, in MiB; 4096 if unknown."""
+    """Returns the machine's memory or the lowest limit on this process, whichever is less, in MiB; 4096 if unknown."""
     limits = []
     with suppress(AttributeError, OSError, ValueError):
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

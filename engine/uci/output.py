@@ -1,4 +1,4 @@
-"""The only writer of stdout, and the log of the conversation."""
+"""The only writer of stdout during the UCI loop, and the log of the conversation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Output:
         return time.monotonic() - self._last_line
 
     def line(self, text: str) -> None:
-        """Writes one line (or several, separated by newlines)."""
+        """Writes one line (or several, separated by newlines) to stdout and to any log."""
         data = text.encode("utf-8", "backslashreplace") + b"\n"
         with self._lock:
             self._note("<<", text)
@@ -55,14 +55,14 @@ class Output:
         self._note(">>", text)
 
     def log_to(self, path: str) -> None:
-        """Logs all lines to the file `path`; `""` ends the log. If it raises OSError or ValueError, nothing changes."""
+        """Appends later lines to `path`; `""` ends the log. If it raises OSError or ValueError, nothing changes."""
         log = _open_log(path) if path else None
         with self._log_lock:
             self._end_log()
             self._log = log
 
     def _note(self, direction: str, text: str) -> None:
-        """Writes to the log if there is one. If that fails, as on a full disk, only the log ends."""
+        """Writes `text` to the log, if there is one. If that fails, as on a full disk, only the log ends."""
         if self._log is None:
             return
         now = datetime.now().isoformat(sep=" ", timespec="milliseconds")

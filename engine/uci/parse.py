@@ -37,7 +37,7 @@ class GoCommand:
     search_moves: tuple[str, ...] | None
 
     def limits(self, white_to_move: bool) -> Limits:
-        """Returns the limits of a search for the side to move; replaces numbers that are too small by the minimum."""
+        """Returns the side to move's limits; replaces too small numbers by the minimum, but omits `movestogo` < 1."""
         number = self.numbers.get
         ours, theirs = ("w", "b") if white_to_move else ("b", "w")
         # If a GUI sends only one clock, it applies to both sides.
@@ -61,7 +61,7 @@ class GoCommand:
 
 
 def parse_position(words: list[str]) -> PositionCommand:
-    """Parses the words after `position`, but does not check FEN and moves. Raises ValueError if the form is wrong."""
+    """Parses the words after `position`; does not check the FEN and the moves. Raises ValueError for a wrong form."""
     if not words:
         raise ValueError("position: expected 'startpos' or 'fen'")
     kind, *rest = words
@@ -118,7 +118,7 @@ def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
 
 
 def parse_setoption(words: list[str]) -> tuple[str, str | None]:
-    """Parses the words after `setoption`; returns the name and the value or None. Raises ValueError without 'name'."""
+    """Parses the words after `setoption`; returns the name, and the value or None. Raises ValueError without 'name'."""
     if not words or words[0].lower() != "name":
         raise ValueError("setoption: expected 'name'")
     lowered = [word.lower() for word in words]

@@ -18,7 +18,7 @@ def parse_move(board: chess.Board, text: str) -> chess.Move:
     """Parses a legal move in UCI notation. Raises ValueError for any other text, including the null move.
 
     In standard chess and Chess960, castling may be written as king takes rook, as the king's move to its final square,
-    or as O-O. If the king could also simply move to that square, the text means that simple move.
+    or in SAN (O-O or 0-0). If the king could also simply move to that square, the text means that simple move.
     """
     if text in _SPOKEN_CASTLING:
         return board.parse_san(text)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 AUTHORS: Final = "the Secateur authors"
 
-#: Commands that the session handles at once, even during a search.
+#: Commands that the session handles even during a search.
 IMMEDIATE: Final = ("uci", "isready", "stop", "quit", "debug", "register", "ponderhit", "help")
 #: All commands; `Session` has a method `_do_COMMAND` for each.
 COMMANDS: Final = frozenset(
@@ -179,7 +179,7 @@ class Session:
             self._loader.start()
 
     def _must_wait(self, word: str) -> bool:
-        """Returns whether a command must wait for the answer of the running task, or until the engine is loaded."""
+        """Returns whether a command must wait for the running task, which `go` stops, or until the engine is loaded."""
         task = self._task
         if task is not None and task.has_answered and task.finished.wait(FAREWELL):
             # A command that comes after the answer must find the task done.
@@ -213,7 +213,7 @@ class Session:
             self._take_deferred()
 
     def _look_at_loader(self) -> None:
-        """Handles deferred commands if the engine is loaded; otherwise may report progress and answer `isready`."""
+        """Handles deferred commands if the engine is loaded; else may report progress, answer `isready`, or exit."""
         if self._task is not None or not self._deferred:
             return
         if self._loader.done.is_set():
@@ -269,7 +269,7 @@ class Session:
         self._begin(getattr(self._loader.backend, name)(equipment, self._output, *arguments))
 
     def _loaded(self) -> Equipment:
-        """Returns the engine's equipment. Raises ValueError if loading failed, MemoryError if memory runs out."""
+        """Returns the equipment, set up at the first call. Raises ValueError if loading failed, or MemoryError."""
         loader = self._loader
         if loader.error is not None:
             problem = f"{type(loader.error).__name__}: {printable(str(loader.error))}"
