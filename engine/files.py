@@ -28,7 +28,7 @@ NESTING: Final = 100
 #: The number of bytes at the start of a file by which `Output` recognises a file that Secateur wrote.
 HEAD_LENGTH: Final = 1 << 12
 
-#: The byte that is locked on Windows. It is beyond the end of the locked files, because no program can access it.
+#: The byte that is locked on Windows. It is beyond the end of the locked files, because a locked byte is inaccessible.
 _LOCKED_BYTE: Final = 0x7FFFFFFE
 
 #: Error numbers from file systems without locks.
@@ -126,7 +126,7 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
 
 
 def read_text(path: Path | str, limit: int) -> str:
-    """Reads a UTF-8 file as `read_bytes` does; drops a BOM, keeps line ends. Raises OSError, also for other data."""
+    """Reads a UTF-8 file as `read_bytes` does; drops a BOM, keeps line ends. Raises OSError, also for invalid UTF-8."""
     try:
         return read_bytes(path, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -63,7 +63,7 @@ def attacks_from(piece, square, occupied):
 
 @subkernel
 def attackers_to(position, square, occupied):
-    """Returns both sides' attackers of `square` (even outside `occupied`) if `occupied` blocks sliders, as uint64."""
+    """Returns both sides' attackers of `square`, even outside `occupied`, which blocks sliders, as uint64."""
     pieces = position.pieces
     queens = pieces[QUEEN]
     return (

@@ -83,7 +83,7 @@ def double_push_rank(color):
 
 @inlined
 def evasion_mask(position, king):
-    """Returns where a move by a non-king, except en passant, ends a single check, as uint64; ALL if not in check."""
+    """Returns where a move (not of the king, nor en passant) ends a single check, as uint64; ALL if not in check."""
     checkers = position.checkers
     if checkers == U0:
         return ALL
@@ -125,7 +125,7 @@ def safe_king_steps(position, king, wanted):
 
 @inlined
 def castling_targets(king, rook):
-    """Returns the final squares of king and rook, as (int64, int64): on files c and d, or g and f."""
+    """Returns the final squares of the king and the rook, as (int64, int64): on files c and d, or g and f."""
     rank = king & 56
     if rook > king:
         return rank | 6, rank | 5

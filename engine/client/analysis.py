@@ -37,7 +37,7 @@ class Analysis:
     """
 
     def __init__(self, stop: Callable[[Analysis], None], selector: Selector = INFO_ALL, owner: object = None) -> None:
-        """Collects what `selector` includes. `stop(self)` ends the search. Keeps `owner` until the search ends."""
+        """Collects the entries of `selector`. `stop(self)` ends the search. Keeps `owner` until the search ends."""
         self._stop = stop
         self._selector = selector
         self._owner = owner

@@ -64,8 +64,8 @@ class Engine:
 
     Its methods may be called from any thread. It searches one position at a time: `play` and `analyse` wait for each
     other; a running `analysis` ends when another command comes. Ctrl-C ends a search, and the engine stays usable. An
-    engine that is not closed ends with the program. If the kernels are not compiled ahead of time,
-    the first engine after an installation compiles them, which takes half a minute; `secateur warmup` does so, too.
+    engine that is not closed ends with the program. If the kernels are not compiled ahead of time, the first engine
+    after an installation compiles them, which takes about half a minute; `secateur warmup` does so, too.
     """
 
     def __init__(
@@ -384,7 +384,7 @@ def _explain(done: threading.Event) -> None:
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
-    """Returns UCI texts (None: a button) by declared name. Raises EngineError for an invalid option, or TypeError."""
+    """Returns UCI texts (None: a button) by declared name. Raises EngineError, or TypeError for a non-mapping."""
     if not isinstance(options, Mapping):
         raise TypeError(f"expected a dictionary of options such as {{'Hash': 64}}, got {options!r}")
     values = OptionValues()

@@ -164,7 +164,7 @@ def is_listed(path: Path, folder: Path, names: Mapping[str, str]) -> bool:
 def remove_listed(folder: Path, text: str) -> None:
     """Deletes the unchanged files that the marker lists, the bytecode of listed modules, and then all empty folders.
 
-    Does nothing unless the marker begins with `text` and lists files. Skips what cannot be deleted. Raises OSError.
+    Does nothing unless the marker begins with `text` and lists files. Skips undeletable files; raises other OSErrors.
     """
     names = listed(folder, text)
     if not names:

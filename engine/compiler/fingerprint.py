@@ -18,7 +18,7 @@ def fingerprint(function: Any) -> str:
     """Returns a hexadecimal digest of a function, plain or compiled, and of everything that it refers to.
 
     The digest does not depend on the function's own name, file or module, nor on comments and line numbers. It covers
-    numbers, arrays, functions and collections by content, and other objects by `repr`, which often has an address.
+    numbers, arrays, functions and collections by content, and other objects by `repr`, which often contains an address.
     """
     digest = _Digest()
     digest.add(function)

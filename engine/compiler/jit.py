@@ -13,9 +13,9 @@ return the entry point in the library, the other decorators return a substitute,
 Numba compiles the kernels.
 
 The name of the cache folder is a hash of everything that could change the machine code: the kernels' sources, any
-custom evaluation, the versions of Python, Numba, llvmlite and NumPy, the CPU's name and features, and the build: the
-playing build; the tracing build (`SECATEUR_TRACING=1`), whose search records its tree for the explorer; or the checked
-build. The first import of this module fixes the build for the process.
+custom evaluation, the versions of Python, Numba, llvmlite and NumPy, the CPU's name and features, and the build. There
+are three builds: the playing build; the tracing build (`SECATEUR_TRACING=1`), whose search records its tree for the
+explorer; and the checked build. The first import of this module fixes the build for the process.
 
 `NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, for a debugger or for coverage.
 """

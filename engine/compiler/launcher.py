@@ -61,7 +61,7 @@ def is_launcher(head: bytes) -> bool:
 def write_launcher(path: Path, standing: bool = False) -> None:
     """Writes to `path` an executable script that starts Secateur; if `standing`, from a copy by `make_standing`.
 
-    Creates missing folders. Raises OSError, also if another file is there, and ValueError if STANDING_VARIABLE is invalid.
+    Creates missing folders. Raises OSError, also for another file at `path`, and ValueError for a bad STANDING_VARIABLE.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
@@ -84,7 +84,7 @@ def remove_launcher(path: Path) -> None:
 
 
 def make_standing(root: Path) -> tuple[str, Path]:
-    """Copies the project and any virtual environment into `root`, unless it has them; removes copies long unused.
+    """Copies the project and any virtual environment into `root`, unless copies are there; removes long unused copies.
 
     Returns the paths of the interpreter and of the entry point with which a launcher starts the copy. Raises OSError.
     """

@@ -29,7 +29,7 @@ _ASKED: Final = frozenset(
 
 @dataclass(frozen=True)
 class Level:
-    """A processor level: its name, LLVM's names for CPU and features, and whether it uses PEXT for attacks."""
+    """A processor level: its name, LLVM's names for the CPU and its features, and whether attacks use PEXT."""
 
     name: str
     cpu: str

@@ -55,7 +55,7 @@ class Output:
         self._note(">>", text)
 
     def log_to(self, path: str) -> None:
-        """Appends later lines to `path`; `""` ends the log. If it raises OSError or ValueError, nothing changes."""
+        """Logs later lines in the file `path` (`""`: nowhere). Changes nothing if it raises OSError or ValueError."""
         log = _open_log(path) if path else None
         with self._log_lock:
             self._end_log()
