@@ -61,7 +61,7 @@ def is_launcher(head: bytes) -> bool:
 def write_launcher(path: Path, standing: bool = False) -> None:
     """Writes to `path` an executable script that starts Secateur; if `standing`, from a copy by `make_standing`.
 
-    Creates missing folders. Raises OSError, also for another file at `path`, and ValueError for a bad STANDING_VARIABLE.
+    Makes missing folders. Raises OSError, also if another file is there, and ValueError for a bad STANDING_VARIABLE.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
