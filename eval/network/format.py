@@ -221,7 +221,7 @@ def network_output(path: Path | Output) -> Output:
 
 
 def write_network(path: Path | Output, network: Network) -> None:
-    """Writes or atomically replaces a network file. Raises OSError if this fails or another kind of file exists."""
+    """Writes or atomically replaces a network file. Raises OSError if this fails or `path` is another kind of file."""
     network_output(path).replace(encode_network(network))
 
 

@@ -86,7 +86,7 @@ def is_passed(own, enemy, square, color):
 
 @subkernel
 def _structure(position, entry, color, trace):
-    """Returns the packed value of `color`'s pawns. Sets their span, and adds the passed ones, in `entry` (mutated)."""
+    """Returns the packed value of `color`'s pawns. Writes their span to `entry` (mutated) and adds the passed ones."""
     pawns = position.pieces[PAWN]
     own = pawns & position.colors[color]
     enemy = pawns & position.colors[color ^ 1]
@@ -127,7 +127,7 @@ def _nearest_pawn(pawns, king):
 @subkernel
 def _shelter(position, color, trace):
     """Returns the packed value of the shelter of `color`'s king: both sides' pawns on the three nearest files,
-    whether its wing has pawns, and its distance to the nearest own pawn.
+    a wing without pawns, and the distance to the nearest own pawn.
     """
     own = position.pieces[PAWN] & position.colors[color]
     enemy = position.pieces[PAWN] & position.colors[color ^ 1]

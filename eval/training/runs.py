@@ -165,7 +165,7 @@ def save_run(folder: Path, run: Run) -> None:
 
 
 def adopt_pool(folder: Path, new: Path) -> None:
-    """Moves a pool from `new` to a run's folder; `pool.json`, moved last, marks it as complete. Raises OSError."""
+    """Moves a pool from `new` to a run's folder. `pool.json` comes last and marks the pool complete. Raises OSError."""
     for name in _POOL:
         _output(folder, name)  # checked again, so that only a file of the run is replaced
         (new / name).replace(folder / name)

@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
 
 def make_step(number: int, rate: float, decay: float, norm: float, most_norm: float) -> Step:
-    """Returns the factors of step `number` (from 1 on), which scale a gradient's `norm` down to at most `most_norm`."""
+    """Returns step `number` (from 1 on) for a gradient with this `norm`, which the step limits to `most_norm`."""
     shrink = most_norm / norm if norm > most_norm else 1.0
     length, spread = rate / (1.0 - MOMENTUM**number), 1.0 / (1.0 - SQUARES**number)
     return Step(np.float32(shrink), np.float32(1.0 - rate * decay), np.float32(length), np.float32(spread))
