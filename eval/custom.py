@@ -34,7 +34,7 @@ _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSIT
 
 
 def _imported(choice: Choice) -> Any:
-    """Runs the chosen file, with its folder in `sys.path`; returns the chosen object. May raise EvaluationError."""
+    """Runs the file, with its folder in `sys.path`; returns the chosen object. Raises EvaluationError if this fails."""
     file = str(choice.file)
     folder = str(choice.file.parent)
     if folder not in sys.path:

@@ -86,7 +86,7 @@ def _advance_castling(network, accumulators, source, target, perspective, turned
 
 @subkernel
 def advance(network, accumulators, stack, ply, perspective):
-    """Computes an accumulator at `ply` + 1 from that at `ply`, with equal orientation. Mutates `accumulators`."""
+    """Computes an accumulator at `ply` + 1 from that at `ply`, seen in the same orientation. Mutates `accumulators`."""
     position = stack[ply].position
     child = stack[ply + 1].position
     move = stack[ply].move

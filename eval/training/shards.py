@@ -134,7 +134,7 @@ class ShardWriter:
             raise
 
     def _resume(self, number: int, settings: dict[str, Any]) -> None:
-        """Writes the head to an empty file; otherwise restores the counts and cuts off an incomplete rest."""
+        """Writes the head to an empty file; otherwise restores the counts and cuts off an incomplete end."""
         self._file.seek(0)
         data = self._file.read()
         if _is_empty(data, _encode_head(number, settings)):

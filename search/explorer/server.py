@@ -163,7 +163,7 @@ class _Jobs:
 
     @contextmanager
     def _entered(self, name: str, job: Job) -> Iterator[None]:
-        """Registers a job for the `with` block unless `name` is "". Raises RequestError if it is invalid or taken."""
+        """Registers a job for the `with` block unless `name` is "". Raises RequestError for an invalid or used name."""
         if name and not _JOB_NAME.fullmatch(name):
             raise RequestError("a job's name must be 1 to 64 letters, digits or hyphens")
         if name in self._jobs:
