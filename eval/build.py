@@ -48,9 +48,9 @@ _choice: Choice | None = None
 def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -> None:
     """Makes this process evaluate with a Python function: `evaluation` is the function or `FILE.py[:FUNCTION]`.
 
-    FUNCTION is `evaluate` by default. Child processes inherit only the choice of a file. Raises EvaluationError if
-    `evaluation` does not give a Python function, and RuntimeError if this process already uses another evaluation or
-    kernels compiled ahead of time.
+    FUNCTION is `evaluate` by default. Parses a file, but does not run it, and sets VARIABLE, so that child processes
+    inherit the choice of a file. Raises EvaluationError if `evaluation` is not usable, and RuntimeError if this process
+    already uses another evaluation or kernels compiled ahead of time.
     """
     global _choice
     choice = _choice_of_function(evaluation) if callable(evaluation) else _choice_of_text(os.fspath(evaluation))

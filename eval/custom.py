@@ -34,7 +34,7 @@ _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSIT
 
 
 def _imported(choice: Choice) -> Any:
-    """Imports the chosen file, which can import modules from its folder, and returns the object that `choice` names."""
+    """Runs the file, with its folder in `sys.path`; returns the chosen object. Raises EvaluationError if this fails."""
     file = str(choice.file)
     folder = str(choice.file.parent)
     if folder not in sys.path:
@@ -74,7 +74,7 @@ def _place(choice: Choice, function: FunctionType) -> str:
 
 
 def _compiled(choice: Choice) -> Any:
-    """Returns the chosen function as a subkernel. Raises EvaluationError as `_function` does."""
+    """Returns the chosen function as a subkernel, cached separately. Raises EvaluationError as `_function` does."""
     function = _function(choice)
     keep_apart(fingerprint(function))
     compiling.set_evaluation(choice.name.removesuffix(":evaluate"))
@@ -121,7 +121,7 @@ _QUOTE: Final = 240
 
 
 def _check(choice: Choice) -> None:
-    """Compiles or loads the function. Raises EvaluationError if it cannot be compiled or returns no signed integer."""
+    """Compiles or loads the function. Raises EvaluationError if this fails or the result is not a signed integer."""
     import numba
 
     record = numba.from_dtype(POSITION)

@@ -86,7 +86,7 @@ def _advance_castling(network, accumulators, source, target, perspective, turned
 
 @subkernel
 def advance(network, accumulators, stack, ply, perspective):
-    """Derives the accumulator of `ply` + 1 from that of `ply`, of the same orientation. Mutates `accumulators`."""
+    """Computes an accumulator at `ply` + 1 from that at `ply`, seen in the same orientation. Mutates `accumulators`."""
     position = stack[ply].position
     child = stack[ply + 1].position
     move = stack[ply].move
@@ -136,10 +136,10 @@ def advance(network, accumulators, stack, ply, perspective):
 
 @subkernel
 def update(network, accumulators, stack, ply, perspective):
-    """Computes the accumulator of `ply`, and those of earlier plies that this requires. Mutates `accumulators`.
+    """Computes `perspective`'s accumulator at `ply`, and at earlier plies if necessary. Mutates `accumulators`.
 
-    Goes back to the last ply with a computed accumulator, but not past a change of orientation, which changes every
-    feature. If there is no such ply, refreshes the earliest ply reached, whose accumulator other lines can reuse.
+    Goes back to the last computed accumulator of `perspective`, but not past a change of orientation, which changes
+    every feature. If there is none, refreshes the earliest ply reached, whose accumulator other lines can reuse.
     """
     turned = orientation(stack[ply].position, perspective)
     base = ply

@@ -100,7 +100,7 @@ def tapered(middlegame, endgame, phase, scale):
 
 @inlined
 def _scale(position, endgame):
-    """Returns `scale_of` for the side that `endgame` (White's minus Black's) favours, as int64."""
+    """Returns `scale_of` for the side that `endgame` (White's minus Black's) favours (Black if it is 0), as int64."""
     return scale_of(position, np.int64(1 if endgame > 0 else 0))
 
 
@@ -118,7 +118,7 @@ def evaluate(position, workspace):
 def evaluation_terms(position, workspace, trace, summary):
     """Returns the same value as `evaluate`, and records its parts.
 
-    Mutates `workspace` (a WORKSPACE record), `trace` (int32[2][COUNT]: how often each weight counted for each colour)
+    Mutates `workspace` (a WORKSPACE record), `trace` (int32[2][COUNT]: the count of each weight for each colour)
     and `summary` (int64[SUMMARY]).
     """
     trace[:] = 0

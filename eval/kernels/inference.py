@@ -44,5 +44,5 @@ def evaluate_with_network(network, accumulators, stack, ply):
 
 @kernel
 def evaluate_line(network, accumulators, stack, ply):
-    """Returns `evaluate_with_network` of the same arguments. Callers in Python use this kernel."""
+    """Returns `evaluate_with_network` of the same arguments, for callers in Python. Mutates `accumulators`."""
     return evaluate_with_network(network, accumulators, stack, ply)

@@ -1,7 +1,7 @@
 """Vector instructions on int16: accumulator updates and the output layer.
 
 The operations use LLVM vectors, because Numba does int16 arithmetic in 64 bits and LLVM does not narrow all of it
-again. Every function has a plain Python twin whose results are identical bit for bit.
+again. Every operation has a plain Python twin whose results are identical bit for bit.
 """
 
 from __future__ import annotations

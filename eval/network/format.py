@@ -140,7 +140,7 @@ def _arrays(hidden: int, buckets: int) -> dict[str, tuple[np.dtype[Any], tuple[i
 
 
 def _check_architecture(found: Mapping[str, Any]) -> None:
-    """Raises NetworkError unless the kernels support this architecture."""
+    """Raises NetworkError unless the kernels support the architecture `found`."""
     for name, expected in (("features", FEATURE_SET), ("activation", ACTIVATION), ("qa", QA), ("qb", QB)):
         if found.get(name) != expected:
             raise NetworkError(f"{name} is {shown(repr(found.get(name)))}, expected {expected!r}")
@@ -221,7 +221,7 @@ def network_output(path: Path | Output) -> Output:
 
 
 def write_network(path: Path | Output, network: Network) -> None:
-    """Writes or atomically replaces a network file. Raises OSError if this fails or another kind of file exists."""
+    """Writes or atomically replaces a network file. Raises OSError if this fails or `path` is another kind of file."""
     network_output(path).replace(encode_network(network))
 
 
@@ -231,12 +231,12 @@ def is_network(head: bytes) -> bool:
 
 
 def network_digest(data: bytes) -> str:
-    """Returns the digest of the network file `data`, "" if that is empty. Raises NetworkError if `data` is invalid."""
+    """Returns the digest of the network file `data`, or "" if `data` is empty. Raises NetworkError if it is invalid."""
     return decode_network(data).digest() if data else ""
 
 
 def read_network(path: Path) -> Network:
-    """Returns the network in a file. Raises NetworkError, which names the file, if it is unusable."""
+    """Returns the network in a file. Raises NetworkError, which names the file, if the file is unusable."""
     return read_network_file(path)[1]
 
 
@@ -253,5 +253,5 @@ def read_network_file(path: Path) -> tuple[bytes, Network]:
 
 @functools.cache
 def shipped_network() -> Network | None:
-    """Returns the network in the file SHIPPED, or None if that is missing. Raises NetworkError if it is unusable."""
+    """Returns the network in SHIPPED, or None if that file is missing. Raises NetworkError if the file is unusable."""
     return read_network(SHIPPED) if SHIPPED.exists() else None

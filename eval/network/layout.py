@@ -5,8 +5,8 @@
     total           = sum over own and opponent's perspective of clipped^2 * output weight    exact integer
     evaluation      = (total // QA + output bias) * scale // (QA * QB)                        centipawns
 
-Divisions round down. The evaluation is from the view of the side to move, whose perspective is the first one in the
-output weights. QA and QB are the integers that represent 1.0 in accumulators and output weights.
+Divisions round down; `eval.kernels.inference` clamps the result. The evaluation is from the view of the side to move,
+whose perspective comes first in the output weights. QA and QB represent 1.0 in accumulators and in output weights.
 """
 
 from __future__ import annotations

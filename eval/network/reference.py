@@ -11,7 +11,7 @@ from eval.network.layout import QA, QB
 
 
 def active_features(board: chess.Board, perspective: chess.Color) -> list[int]:
-    """Returns the indices of the features of a board that `perspective` sees, in any order."""
+    """Returns the indices of the features that `perspective` sees on a board, in no particular order."""
     king = board.king(perspective)
     assert king is not None
     found = []

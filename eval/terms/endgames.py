@@ -125,7 +125,7 @@ def _has_bishop_and_knight(position, color):
 def mop_up(position, color, trace):
     """Returns the packed value of the bare enemy king's distances from the edge and from `color`'s king.
 
-    If `color` has only bishop and knight, the king's distance from the nearer corner of the bishop's colour counts too.
+    If `color` has only a bishop and a knight, the distance from the nearer corner of the bishop's colour counts, too.
     The value is 0 if the enemy has more than its king, or if `color`'s pieces are worth less than a rook.
     """
     them = color ^ 1

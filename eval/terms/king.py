@@ -53,7 +53,7 @@ def _checks(squares, safe, color, piece, trace):
 def _all_checks(position, workspace, color, weak, trace):
     """Returns the packed danger of the checks that `color`'s knights, bishops, rooks and queens can give.
 
-    `weak` (uint64) has the squares that `color` attacks and the enemy does not defend, or only once, by king or queen.
+    `weak` (uint64) has the squares that `color` attacks and the enemy defends at most once, with its king or a queen.
     """
     them = color ^ 1
     pieces = position.pieces

@@ -46,7 +46,7 @@ _ENTRY_MASK = np.uint64(PAWN_ENTRIES - 1)
 
 @inlined
 def _pawn_value(own, enemy, square, color, trace):
-    """Returns the packed value, without material, of the pawn on `square`; `own` and `enemy` are all pawns (uint64)."""
+    """Returns the packed value, without material, of the pawn on `square`; `own` and `enemy` are bitboards of pawns."""
     file = square & 7
     rank = relative_rank(square, color)
     opposed = 1 if enemy & FRONT[color, square] != U0 else 0
@@ -86,7 +86,7 @@ def is_passed(own, enemy, square, color):
 
 @subkernel
 def _structure(position, entry, color, trace):
-    """Returns the packed value of `color`'s pawns; writes their span and the passed ones to `entry` (mutated)."""
+    """Returns the packed value of `color`'s pawns. Writes their span to `entry` (mutated) and adds the passed ones."""
     pawns = position.pieces[PAWN]
     own = pawns & position.colors[color]
     enemy = pawns & position.colors[color ^ 1]
@@ -106,7 +106,7 @@ def _structure(position, entry, color, trace):
 
 @inlined
 def _nearest_rank(pawns, color, file, rank):
-    """Returns the rank, seen by `color`, of the first of `pawns` on `file` from `rank` on; 0 if there is none."""
+    """Returns the lowest rank >= `rank`, seen by `color`, on which one of `pawns` is on `file`; 0 if there is none."""
     for step in range(rank, 7):
         if pawns & bit(relative_square(8 * step + file, color)) != U0:
             return step
@@ -126,8 +126,8 @@ def _nearest_pawn(pawns, king):
 
 @subkernel
 def _shelter(position, color, trace):
-    """Returns the packed value of the shelter of `color`'s king: both sides' pawns on the three nearest files, a
-    penalty for a wing without pawns, and the distance to the nearest own pawn.
+    """Returns the packed value of the shelter of `color`'s king: both sides' pawns on the three nearest files,
+    a wing without pawns, and the distance to the nearest own pawn.
     """
     own = position.pieces[PAWN] & position.colors[color]
     enemy = position.pieces[PAWN] & position.colors[color ^ 1]

@@ -100,7 +100,7 @@ def _add_attacks(workspace, color, piece, attacks):
 
 @inlined
 def _outposts(position, workspace, entry, color):
-    """Returns the bitboard of squares on ranks 4 to 6 that an own pawn defends and no enemy pawn can ever attack."""
+    """Returns the bitboard of squares on ranks 4 to 6 that own pawns defend, outside the span of the enemy's pawns."""
     return OUTPOST_RANKS[color] & workspace.attacks[color, PAWN] & ~entry.span[color ^ 1]
 
 
@@ -216,7 +216,7 @@ def queens(position, workspace, color, trace):
 
 @subkernel
 def others(position, color, trace):
-    """Returns the packed value of pawn material, the king's square, castling rights, and minor pieces behind pawns."""
+    """Returns the packed value of `color`'s pawn material, king's square, castling rights and minors behind pawns."""
     pieces = position.pieces
     own = position.colors[color]
     pawns = pieces[PAWN]

@@ -26,7 +26,7 @@ from eval.weights import (
 
 @inlined
 def _by_pawns(position, workspace, color, trace):
-    """Returns the packed value of attacks by `color`'s pawns on pieces (not pawns), now or after a safe step."""
+    """Returns the packed value of attacks by `color`'s pawns on pieces (not pawns), now or after a safe push."""
     pieces = position.pieces
     enemy = position.colors[color ^ 1]
     attacked = workspace.attacks[color, PAWN] & enemy

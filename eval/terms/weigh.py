@@ -1,7 +1,7 @@
 """Packed pairs of values, and the function that multiplies a weight by its count and can record the count in a trace.
 
-Every kernel of the terms takes a `trace` as its last argument. The search passes None, and Numba compiles the recording
-away. The breakdown passes int32[2][COUNT], indexed [color][weight], to which the count of each weight is added.
+Every kernel that adds up weights takes a `trace` as its last argument. The search passes None, and Numba compiles the
+recording away. The breakdown passes int32[2][COUNT], indexed [color][weight], to which each weight's count is added.
 Both run the same code, so the breakdown cannot disagree with the evaluation.
 """
 
@@ -16,7 +16,7 @@ _HALF = 1 << 31
 
 @inlined
 def weigh(trace, color, weight, count):
-    """Returns `count` (int64) times the weight with index `weight`, packed, int64. Adds `count` to `trace` if given."""
+    """Returns `count` times the packed weight with index `weight`, int64. Adds `count` to `trace` unless it is None."""
     if trace is not None:
         trace[color, weight] += count
     return PACKED[weight] * count
@@ -36,5 +36,5 @@ def unpack_endgame(packed):
 
 @inlined
 def pack(middlegame, endgame):
-    """Returns two int64 values as a packed pair, int64."""
+    """Returns the packed pair of two int64 values, as int64."""
     return (middlegame << 32) + endgame

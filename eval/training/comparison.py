@@ -1,9 +1,9 @@
 """Comparisons of how well evaluations predict the scores of searches and the results of games.
 
-As in training, an evaluation's expected result is 1 / (1 + exp(-evaluation / scale)). The score error is its mean
-squared difference from the expected result of the search's score. The result error is its mean squared difference from
-the result of the game. The score error favours evaluations that resemble the one that the search used (the teacher), so
-it is fair only between networks with the same teacher. The result error favours no evaluation.
+As in training, an evaluation's expected result is 1 / (1 + exp(-evaluation / scale)). The score error is the mean
+squared difference between this result and the expected result of the search's score; the result error is that between
+this result and the game's. The score error favours evaluations that resemble the one that the search used (the
+teacher), so it is fair only between networks with the same teacher. The result error favours no evaluation.
 """
 
 from __future__ import annotations

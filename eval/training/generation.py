@@ -200,11 +200,12 @@ def generate(
 ) -> Progress:
     """Plays until the folder contains the first `games` games (rounded up to blocks) or at least `positions` positions.
 
-    Plays missing blocks in ascending order, in `workers` processes or on the Dask scheduler `cluster`. Calls
-    `on_progress` at the start and after each block; returns the final progress. `network` is the contents of the
-    network file that evaluates, empty for the classical evaluation. Raises OSError; ShardError if another process uses
-    the folder, or if a shard is unusable or has other settings; ClusterError if the cluster is unusable; NetworkError
-    if `network` is invalid; EvaluationError if the process has a custom evaluation; and WorkError if a block fails.
+    If both are None, plays until interrupted. Plays missing blocks in ascending order, in `workers` processes or
+    on the Dask scheduler `cluster`, then finishes all shards. Calls `on_progress` at the start and after each block;
+    returns the final progress. `network` is the contents of the network file that evaluates, empty for the classical
+    evaluation. Raises OSError; ShardError if another process uses the folder, or if a shard is unusable or has other
+    settings; ClusterError if the cluster is unusable; NetworkError if `network` is invalid; EvaluationError if the
+    process has a custom evaluation; and WorkError if a block fails.
     """
     require_own_evaluation("training data")
     settings = replace(settings, network=network_digest(network))
@@ -250,7 +251,7 @@ def generate(
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Adds `path` to an OSError from the `with` block if it has no path, such as the error of a full disk."""
+    """Adds `path` to an OSError from the `with` block if the error names no file, such as the error of a full disk."""
     try:
         yield
     except OSError as error:
@@ -259,7 +260,10 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
-    """Returns a folder's shards by number. Raises OSError, and ShardError if one is unusable or has another head."""
+    """Returns a folder's shards by number, except unfinished shards without games.
+
+    Raises OSError, and ShardError if a shard is unusable, exists twice, or has other settings than `head`.
+    """
     there: dict[int, Shard] = {}
     for path in sorted(folder.glob(f"shard-*{FINISHED}")) + sorted(folder.glob(f"shard-*{UNFINISHED}")):
         number = _number_of(path)

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from eval.training.shards import ShardError
 from search.outcome import FULL_MATERIAL, LEAST_MATERIAL, PIECE_MATERIAL
 
-#: Scores are counted in steps of SCORE_STEP centipawns, from -SCORE_LIMIT to SCORE_LIMIT. Larger scores win, except
-#: for blunders, which self-play with few nodes causes and which would distort the fit to smaller scores.
+#: Scores are counted in steps of SCORE_STEP centipawns. Positions beyond +-SCORE_LIMIT are left out: they are won,
+#: except after blunders, which self-play with few nodes causes and which would distort the fit to smaller scores.
 SCORE_STEP: Final = 10
 SCORE_LIMIT: Final = 400
 BINS: Final = 2 * SCORE_LIMIT // SCORE_STEP + 1
@@ -104,7 +104,7 @@ def fit(counts: Counts) -> Fit:
 
 
 def calibration(counts: Counts, fitted: Fit) -> list[tuple[int, int, float, float]]:
-    """Returns a row for each range of White's scores: (mean score, positions, expected points, actual points)."""
+    """Returns a row for each non-empty range of scores: (mean score, positions, expected points, actual points)."""
     given = chances(np.array([*fitted.win_score, *fitted.spread]))
     rows = []
     edges = (-400, -250, -150, -80, -40, -15, 15, 40, 80, 150, 250, 400)

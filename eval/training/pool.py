@@ -97,11 +97,11 @@ def build_pool(
     partial: bool = False,
     on_shard: Callable[[int, int], None] = lambda shards, positions: None,
 ) -> Facts:
-    """Decodes, filters, splits and shuffles shards (see `find_shards`) into a pool in `folder`, which must be empty.
+    """Decodes, filters, splits and shuffles shards (see `find_shards`) into a pool in `folder`; returns its facts.
 
-    Returns the pool's facts. The same shards in the same order and the same arguments give the same pool. Calls
-    `on_shard(shards, positions)` with the totals so far after each shard. Raises OSError, and ShardError if a shard is
-    missing, is truncated or corrupt, or contains invalid positions.
+    `folder` must contain no files of a pool. `share` is the share of games to hold out for validation. The same shards
+    in the same order and the same arguments give the same pool. Calls `on_shard(shards, positions)` with the totals so
+    far after each shard. Raises OSError, and ShardError if a shard is unusable or contains invalid positions.
     """
     began = time.perf_counter()
     rng = np.random.default_rng([seed, 0])

@@ -42,8 +42,8 @@ _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
     VALIDATION: ("file of positions", holds_samples),
 }
 
-#: The prefix of the subfolder in which a pool is made, which a killed command leaves behind, and the file in it that
-#: marks it as Secateur's and contains its name.
+#: The prefix of the temporary subfolder in which a pool is made (a killed command leaves it behind), and the name of a
+#: file that marks such a subfolder as Secateur's and contains the subfolder's name.
 _NEW, _MARKER = ".new-pool-", "made-by-secateur"
 
 #: The files of a pool in the order in which they are moved to the run: the last one marks the pool as complete.
@@ -122,7 +122,7 @@ def _output(folder: Path, name: str) -> Output:
 
 @contextmanager
 def new_pool(folder: Path) -> Iterator[Path]:
-    """Removes the pools that killed commands left in a run's `folder`, then yields a new temporary folder there."""
+    """Removes the pools that killed commands left in `folder`; yields a new temporary folder there, removed at exit."""
     for left in folder.glob(f"{_NEW}*/"):
         _remove_pool(left)
     new = Path(tempfile.mkdtemp(prefix=_NEW, dir=folder))
@@ -165,7 +165,7 @@ def save_run(folder: Path, run: Run) -> None:
 
 
 def adopt_pool(folder: Path, new: Path) -> None:
-    """Moves a pool from `new` to a run's folder; `pool.json`, moved last, marks it as complete. Raises OSError."""
+    """Moves a pool from `new` to a run's folder. `pool.json` comes last and marks the pool complete. Raises OSError."""
     for name in _POOL:
         _output(folder, name)  # checked again, so that only a file of the run is replaced
         (new / name).replace(folder / name)
@@ -222,7 +222,9 @@ def load_state(folder: Path, recipe: Recipe) -> State:
 def train(
     folder: Path, trainer: Trainer, on_step: Callable[[Moment], None], on_superbatch: Callable[[Entry], None]
 ) -> None:
-    """Trains all superbatches and saves the state after each. Raises OSError; TrainingError if training diverges."""
+    """Trains the remaining superbatches. Calls `on_step` after each step; saves the state after each superbatch, then
+    calls `on_superbatch`. Raises OSError, and TrainingError if training diverges.
+    """
     outputs = state_outputs(folder)
     while not trainer.is_finished:
         entry = trainer.superbatch(on_step)

@@ -65,7 +65,7 @@ FINISHED, UNFINISHED = ".games", ".part"
 
 
 class ShardError(CommandError, ValueError):
-    """Raised if a shard or a pool is unusable, or if there are no positions; the message is one line."""
+    """Raised if a shard, a pool or a folder is unusable, or if there are no positions; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class ShardWriter:
 
     It continues an existing shard, even a finished one, after its last whole block. The constructor raises ShardError
     if the existing shard is a link, is damaged, or has another number or other settings. `append` and `finish` raise
-    ShardError if another file has taken the shard's place. All of them raise OSError.
+    ShardError if another file has taken the shard's place. All of them can raise OSError.
     """
 
     def __init__(self, folder: Path, number: int, settings: dict[str, Any]) -> None:
@@ -134,7 +134,7 @@ class ShardWriter:
             raise
 
     def _resume(self, number: int, settings: dict[str, Any]) -> None:
-        """Writes the head if the file is empty; otherwise cuts off an incomplete block, a foot or zeros at the end."""
+        """Writes the head to an empty file; otherwise restores the counts and cuts off an incomplete end."""
         self._file.seek(0)
         data = self._file.read()
         if _is_empty(data, _encode_head(number, settings)):

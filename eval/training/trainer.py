@@ -1,6 +1,6 @@
 """Trains a network in superbatches of steps, with a falling learning rate.
 
-    step         one batch: each thread computes the gradient of a part; AdamW uses the sum, added in order of threads
+    step         one batch: each thread computes the gradient of a part; AdamW uses the mean, summed in order of threads
     superbatch   many steps, then the error on the validation positions
     rate         rises over the first steps, then falls along a cosine to its final value in the last step
 

@@ -14,7 +14,7 @@ _TRAINING, _VALIDATION, _RATE = "#1f5f8b", "#b03a2e", "#9aa5ad"
 
 
 class TrainingView(Display):
-    """A display of progress, speed, losses and the time left. `finished` superbatches were trained earlier."""
+    """A display of progress, speed, losses and time left; `finished` is the number of superbatches trained earlier."""
 
     def __init__(self, superbatches: int, steps: int, finished: int = 0, quiet: bool = False) -> None:
         super().__init__(quiet)

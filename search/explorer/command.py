@@ -34,7 +34,7 @@ class FileError(CommandError, ValueError):
 
 @command("secateur explore")
 def main(arguments: list[str]) -> int:
-    """Records a search if --record is given, else prints FILE if --text is given, else serves the page."""
+    """Records a search (with --record), prints FILE (with --text), or serves the page; returns the exit status."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if not 0 <= options.port <= 65535:

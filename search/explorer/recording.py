@@ -70,9 +70,10 @@ def record(
     """Searches a game's position within `limits`, on one thread from an empty TT, and returns the search's document.
 
     Of the limits, only depth and nodes are used. The same arguments give the same document. It contains up to
-    `capacity` visits; further visits are only counted. The evaluation is the network that comes with the engine unless
-    `classical` is set. `without` contains keys of SWITCHES, whose techniques are switched off. The search reports each
-    iteration to the job. If the job is stopped, the search ends, and the document contains what was searched so far.
+    `capacity` visits; further visits are only counted. The evaluation is the process's custom one, if any; otherwise
+    the engine's own network, or the classical one if `classical` is set. `without` contains keys of SWITCHES, whose
+    techniques are switched off. The search reports each iteration to the job. If the job is stopped, the search ends,
+    and the document contains what was searched so far.
 
     Raises RecordingError if an argument is invalid or the game is over, MemoryError if the recording does not fit in
     memory, and RuntimeError in the playing build.

@@ -64,7 +64,7 @@ _TYPES: Final = {".css": "text/css", ".html": "text/html", ".js": "text/javascri
 
 
 def page_files() -> dict[str, Traversable]:
-    """Returns the page's files by the path of the URL at which they are served."""
+    """Returns the page's files that have a suffix, by the path of their URL; `/` is the same as `/index.html`."""
     found: dict[str, Traversable] = {}
 
     def collect(folder: Traversable, prefix: str) -> None:
@@ -163,7 +163,7 @@ class _Jobs:
 
     @contextmanager
     def _entered(self, name: str, job: Job) -> Iterator[None]:
-        """Registers a job for the `with` block unless `name` is "". Raises RequestError if it is invalid or in use."""
+        """Registers a job for the `with` block unless `name` is "". Raises RequestError for an invalid or used name."""
         if name and not _JOB_NAME.fullmatch(name):
             raise RequestError("a job's name must be 1 to 64 letters, digits or hyphens")
         if name in self._jobs:
@@ -176,7 +176,7 @@ class _Jobs:
             self._jobs.pop(name, None)
 
     async def _take_turn(self, job: Job) -> None:
-        """Waits for the job's turn. Raises StoppedError if it is stopped, or TimeoutError after PATIENCE seconds."""
+        """Waits for the job's turn. Raises StoppedError if the job is stopped, TimeoutError after PATIENCE seconds."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + PATIENCE
         job.tell("waiting for an earlier search")
@@ -200,7 +200,7 @@ async def _stop_when_gone(request: Request, job: Job) -> None:
 
 
 async def _body(request: Request) -> object:
-    """Returns the JSON value of a request. Raises RequestError if its body is not JSON or exceeds MAX_BODY bytes."""
+    """Returns a request's JSON value. Raises RequestError if its type or body is not JSON, or if it is too long."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RequestError("the content type of a request must be application/json")
     data = bytearray()

@@ -1,7 +1,7 @@
 """The functions that answer the page's requests. They map JSON values to JSON values and are independent of HTTP.
 
-Each function gets a job. Functions that take long report their progress to the job, and end early if the job is
-stopped, usually by raising `StoppedError`.
+Each function in ANSWERS gets a job. Functions that take long report their progress to the job, and end early if the job
+is stopped, usually by raising `StoppedError`.
 """
 
 from __future__ import annotations

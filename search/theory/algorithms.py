@@ -238,7 +238,7 @@ def run(
     leaves must be integers. Raises `AlgorithmError` if the key is unknown or the algorithm does not support the
     lattice, and `TreeError` if a leaf is invalid or the run has more than MAX_EVENTS events. Raises `UnsoundRuleError`
     if the rule may give a wrong value in the lattice, unless `force` is set. `check` is called every few events, and an
-    exception that it raises ends the run.
+    exception that it raises ends the run. For deep trees, increases Python's recursion limit permanently.
     """
     algorithm = ALGORITHMS.get(key)
     if algorithm is None:

@@ -5,7 +5,7 @@ all moves to a fixed depth, then the quiescence search of `search.kernels.quiesc
 become rules of the game: standing pat is an extra move that ends the game, and moves that quiescence never tries do not
 exist. So minimax over this game defines the value that the kernel must find.
 
-The evaluation is the kernels' own: the game tests how the kernels search, not how they evaluate.
+The evaluation is the kernels' classical one: the game tests how the kernels search, not how they evaluate.
 """
 
 from __future__ import annotations
@@ -164,5 +164,5 @@ def stand_pat(board: chess.Board) -> int:
 
 
 def static_evaluation(board: chess.Board) -> int:
-    """Returns the kernels' evaluation in centipawns for the side to move."""
+    """Returns the kernels' classical evaluation in centipawns for the side to move."""
     return _EVALUATOR.score(board)

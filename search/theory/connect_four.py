@@ -20,7 +20,7 @@ _OPEN_LINE: Final = (0, 1, 4, 16, 64, 256, 1024)
 
 
 class ConnectFour:
-    """Connect Four as a `SearchGame`; a move is the number of a column, from 0 at the left."""
+    """Connect Four as a `SearchGame`; a move is a column, from 0 at the left. Raises ValueError for invalid sizes."""
 
     def __init__(self, columns: int = 7, rows: int = 6, length: int = 4) -> None:
         if not (1 <= columns <= 16 and 1 <= rows <= 16 and 2 <= length < len(_OPEN_LINE)):

@@ -75,7 +75,7 @@ def violating_triple(lattice: Lattice[Element], elements: Sequence[Element]) -> 
 
 
 class Chain(Lattice[int]):
-    """The integers from `low` to `high` in their usual order, as in ordinary minimax."""
+    """The integers from `low` to `high` in their usual order. Raises `LatticeError` if `low` is greater than `high`."""
 
     def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:
         if low > high:
@@ -91,7 +91,7 @@ class Chain(Lattice[int]):
         return max(a, b)
 
     def parse(self, text: str) -> int:
-        """Returns the integer in `text`; `-inf` and `+inf` are valid if the chain has no lower or no upper limit."""
+        """Returns the integer in `text`; `-inf` is valid without a lower limit, and `+inf` without an upper limit."""
         if self.top == INFINITE and text in ("inf", "+inf", "∞", "+∞"):
             return INFINITE
         if self.bottom == -INFINITE and text in ("-inf", "-∞"):

@@ -91,7 +91,7 @@ class Tree:
         return (self.depth[node] % 2 == 0) == self.root_is_max
 
     def name(self, node: int) -> str:
-        """Returns the label of a node, or its number if it has none."""
+        """Returns the label of a node, or its number (such as `#7`) if it has no label."""
         return self.label[node] or f"#{node}"
 
     def values(self, parse: Callable[[str], Value]) -> list[Value | None]:

@@ -91,7 +91,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _table(found: Comparison) -> list[str]:
-    """Formats a comparison as lines of text. An evaluation's gain is the first one's result error minus its own."""
+    """Formats a comparison as lines of text. A gain is the first evaluation's result error minus the row's."""
     width = max(len(shown(errors.name)) for errors in found.errors)
     lines = [
         f"Mean squared errors of the expected results on {count_of(found.positions, 'quiet position')} "

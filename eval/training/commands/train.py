@@ -143,7 +143,7 @@ def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
 
 
 def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
-    """Returns the run, and the bytes of the --start file or None. Raises OSError, and CommandError for bad options."""
+    """Returns the run, and the bytes of the --start file or None. Raises OSError; CommandError for bad arguments."""
     from eval.network.format import read_network_file
     from eval.training.runs import Run, check_new, load_run
     from eval.training.samples import Filter
@@ -223,7 +223,10 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
 
 
 def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes | None) -> None:
-    """Makes the pool, then begins the run unless it is resumed. Raises OSError, and CommandError for unusable data."""
+    """Makes a pool, begins the run unless it is resumed, and moves the pool to `folder`.
+
+    Raises OSError, and CommandError if the data are unusable.
+    """
     from eval.training.pool import build_pool
     from eval.training.runs import adopt_pool, begin_run, new_pool
 

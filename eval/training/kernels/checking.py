@@ -101,7 +101,7 @@ def _fits(game, position, moves, keys, index):
 
 @inlined
 def _lengthen(streaks, score, ply, rules):
-    """Updates `streaks` (mutated) with the score that was recorded before ply `ply` (from 1 on) of the game.
+    """Updates `streaks` (mutated) with the score recorded for ply `ply` (from 1 on, random plies included).
 
     `streaks` is int64[3]: the numbers of the latest plies in a row with White winning, White losing, and a level game.
     """

@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
 
 def make_step(number: int, rate: float, decay: float, norm: float, most_norm: float) -> Step:
-    """Returns step `number` (from 1 on), which scales a gradient of a `norm` above `most_norm` down to `most_norm`."""
+    """Returns step `number` (from 1 on) for a gradient with this `norm`, which the step limits to `most_norm`."""
     shrink = most_norm / norm if norm > most_norm else 1.0
     length, spread = rate / (1.0 - MOMENTUM**number), 1.0 / (1.0 - SQUARES**number)
     return Step(np.float32(shrink), np.float32(1.0 - rate * decay), np.float32(length), np.float32(spread))
@@ -43,7 +43,7 @@ def make_step(number: int, rate: float, decay: float, norm: float, most_norm: fl
 
 @float_kernel
 def reduce_gradients(gradients, scale):
-    """Sets `gradients[0]` to `scale` (float32) times the sum of all rows, float32[threads][n]; zeroes the other rows.
+    """Sets row 0 of `gradients`, float32[threads][n], to `scale` (float32) times the sum of the rows; zeroes the rest.
 
     Returns the squared norm of the new `gradients[0]`, float64. Mutates `gradients`.
     """

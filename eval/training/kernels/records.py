@@ -119,7 +119,7 @@ def pack(position, packed):
 
 @inlined
 def clear(position):
-    """Empties the board of a POSITION, with White to move; see `complete` for the other fields. Mutates `position`."""
+    """Empties a POSITION, with White to move; leaves the fields that `complete` computes. Mutates `position`."""
     for piece in range(7):
         position.pieces[piece] = U0
     for color in range(2):

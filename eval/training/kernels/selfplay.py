@@ -160,7 +160,7 @@ def _ending(worker):
 
 @subkernel
 def _random_opening(worker, rules, ranks, random):
-    """Plays random moves from the start; returns their number, -1 if the game ends. Mutates `worker` and `random`."""
+    """Plays a random opening; returns its length in plies, or -1 if the game ends. Mutates `worker` and `random`."""
     _set_up(worker, rules.variant, ranks, random)
     frame = worker.stack[0]
     count = rules.opening_least + _random_below(random, rules.opening_most - rules.opening_least + 1)

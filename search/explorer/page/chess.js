@@ -58,7 +58,7 @@ class Recording {
 
   #kind(row, depth) { return `${this.columns.quiescence[row] ? "q" : ""}${depth}`; }
 
-  /** Returns the mean number of visits of a searched move at this row's depth, or at the next lower depth with any. */
+  /** Returns the mean visits per searched move at this row's depth, or at the next lower depth with any, or else 1. */
   costOfMove(row) {
     for (let depth = this.columns.depth[row]; depth >= 0; depth--) {
       const sum = this.sums.get(this.#kind(row, depth));
@@ -136,7 +136,7 @@ export class ChessPanel {
     this.choose(this.recording.iterations.length - 1);
   }
 
-  /** Shows iteration number `number` from its beginning. */
+  /** Shows recorded iteration number `number` (from 0), from its beginning. */
   choose(number) {
     const {recording} = this;
     this.number = number;

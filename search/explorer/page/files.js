@@ -1,4 +1,4 @@
-// Addresses that contain a search, exports and imports.
+// Exports, imports, and addresses that contain a search.
 
 import {selectNode, showNode} from "./node.js";
 import {begin, initialise, openTab, searchChess, setChessRequest, setRequest, setTree, show} from "./searching.js";
@@ -28,7 +28,7 @@ export async function copyAddress() {
   setTimeout(() => { $("share-copy").textContent = "Copy"; }, 2000);
 }
 
-/** Shows the search that the page's address describes. Returns whether a search was shown. */
+/** Shows the search in the page's address, or the error of a damaged address. Returns whether a search was shown. */
 export async function restore() {
   let shared;
   try {
@@ -147,7 +147,7 @@ async function pack(state) {
   return fragment.length <= LONGEST ? fragment : null;
 }
 
-/** Returns the state that a URL fragment encodes, or null if it encodes none. Throws an Error if it is damaged. */
+/** Returns the state that a URL fragment encodes, or null if it encodes none. Throws an Error for a damaged one. */
 async function unpack(fragment) {
   if (!fragment.startsWith(PREFIX)) return null;
   try {

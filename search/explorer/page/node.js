@@ -30,7 +30,7 @@ export function selectNode(panel, node) {
   showNode();
 }
 
-/** Selects a neighbour of the selected node: "up", "down", "left" or "right". */
+/** Selects the parent ("up"), the first child ("down"), or the sibling on the "left" or "right" of the selected node. */
 export function walk(direction) {
   const panel = first();
   if (!panel) return;
@@ -86,7 +86,7 @@ export async function move(node, index) {
   seek(Math.min(now, first().length));
 }
 
-/** Moves the selected node by `step` places among its siblings. */
+/** Moves the selected node by `step` places among its siblings, and searches again. */
 export function moveBy(step) {
   const panel = first();
   if (isChess() || !panel || panel.selected <= 0) return;

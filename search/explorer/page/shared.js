@@ -1,7 +1,7 @@
 // The state of the page, and small helpers for its elements.
 
 /** `panels` step together: one or two of `trees`, or `chess`. `request` is the request for the search shown, null if it is
- * unknown; `base` is the order of children, and `hand` maps each node reordered by hand to its children. */
+ * unknown; `base` is the order of children, and `hand` maps each reordered node to its children in the new order. */
 export const state = {
   panels: [], trees: {}, chess: null,
   request: null, title: "", base: {kind: "given", seed: 1}, hand: {},

@@ -233,7 +233,7 @@ export class Replay {
     this.#set(cell + VALUE, -1);
   }
 
-  /** Marks the children that this visit of `node` has not entered as skipped. */
+  /** Marks as skipped, by event `i`, the children that this visit of `node` has not entered. */
   #skip(node, i) {
     const {trace, cells} = this;
     const since = cells[node * FIELDS + ENTERED];

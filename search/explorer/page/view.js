@@ -140,7 +140,7 @@ export class TreeView {
     if (changed) this.arrange();
   }
 
-  /** Lays out the tree again, keeping `node` where it is on the screen. */
+  /** Lays out the tree again, keeping `node` where it is on the screen, and calls the handler `toggled`. */
   #rearranged(node) {
     const x = this.layout.x[node] * this.kx, y = this.layout.y[node] * this.ky;
     this.arrange();
@@ -211,7 +211,7 @@ export class TreeView {
     };
   }
 
-  /** Returns the node that is drawn nearest to a point of the canvas, or -1. */
+  /** Returns the node that is drawn nearest to a point of the canvas, or -1 if no node is close to it. */
   nodeAt(x, y) {
     if (!this.layout) return -1;
     const level = Math.round((y - this.ty) / (LEVEL * this.ky));
