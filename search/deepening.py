@@ -1,7 +1,7 @@
 """Iterative deepening: one search thread searches depth after depth.
 
-Python decides and kernels compute: this module calls `search_iteration` once for each depth and line (MultiPV) and
-reads its results from the worker record.
+Python decides and kernels compute: this module calls `search_iteration` for each depth and line (MultiPV), and again
+after each failed window that is reported. It reads the results from the worker record.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class Deepening:
         return None
 
     def _cut_short(self, fresh: list[Iteration], earlier: tuple[Iteration, ...]) -> Iteration | None:
-        """Returns the `fresh` lines of an unfinished iteration, then `earlier` lines; None if `fresh` is empty."""
+        """Returns an incomplete iteration: `fresh`, then `earlier` lines with other moves; None if `fresh` is empty."""
         if not fresh:
             return None
         best, *others = _sorted(fresh, self._root)

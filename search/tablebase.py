@@ -73,7 +73,7 @@ class Ranking:
 
 
 class _Ended(BaseException):
-    """Raised in a prober's thread to end its ranking: before a probe by that thread, during one by another thread.
+    """Raised in a prober's thread to end its ranking: before a probe, by that thread itself; during one, by another.
 
     It is a BaseException, so that no `except Exception` in the decoder catches it.
     """
