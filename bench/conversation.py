@@ -47,7 +47,7 @@ class Conversation:
     def ask(self, command: str, answer: str, patience: float = PATIENCE) -> tuple[str, float]:
         """Sends a command; returns the first line that starts with `answer`, and the seconds until it arrived.
 
-        Raises EngineError if the line does not arrive within `patience` seconds or the engine ends.
+        If the line does not arrive within `patience` seconds, kills the engine. Raises EngineError if the engine ends.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None

@@ -288,7 +288,7 @@ def decode(data: bytes) -> str:
 
 
 def read_games(path: str | Path, problems: list[str] | None = None) -> Iterator[GameResult]:
-    """Yields the finished games of a PGN file in order, without their moves.
+    """Yields the finished games of a PGN file in order, without their moves. `game` is a game's index in the file.
 
     Games with a problem (see `RawGame.problem`) are skipped and reported in `problems` as `file:line: reason`;
     unfinished games ("*") are skipped silently. Two games with the same round (up to the first dot of the Round tag)

@@ -37,14 +37,14 @@ class PlotError(CommandError, ValueError):
 
 
 class MissingForPlotError(PlotError, MissingError):
-    """Raised if a picture cannot be drawn because matplotlib is missing or the file cannot be written."""
+    """Raised if matplotlib is missing, or if the file cannot be written or must not be replaced."""
 
 
 def check_path(path: str | Path | Output) -> Output:
     """Returns the output file for a picture, which may replace an unchanged picture drawn by Secateur.
 
     Call this function before the games are played, because it raises `PlotError` if matplotlib is missing, the path has
-    an unknown suffix, another kind of file exists there, or the file cannot be written.
+    an unknown suffix, another kind of file or an edited picture exists there, or the file cannot be written.
     """
     if not isinstance(path, Output):
         if util.find_spec("matplotlib") is None:
@@ -122,7 +122,7 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
 def new_figure(
     rows: int, height: float | None = None, *, columns: int = 1, width: float = 8.0, share: bool = True
 ) -> tuple[Figure, list[Axes]]:
-    """Returns a figure of `width` by `height` inches, and its plots row by row. `share` links a column's x axes."""
+    """Returns a figure of these inches (None: 3.2 a row), and its plots row by row. `share` links a column's x axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -76,7 +76,7 @@ def run_benchmark(
     """Searches every position to `depth` plies, each as a new game; returns the sums of nodes and seconds.
 
     Returns None if `should_stop()` is true after a search. `on_position(index, nodes, fen)` is called after each
-    other search; `index` counts from 0. A caller that passes `searcher` can end the running search by `searcher.stop()`;
+    position; `index` counts from 0. A caller that passes `searcher` can end the running search by `searcher.stop()`;
     otherwise a new searcher with a TT of `hash_mebibytes` MiB and the shipped network is used.
     """
     # Imported here, so that callers that need only the positions load no kernels.

@@ -4,7 +4,8 @@
 
 From score `a` on, a win is more likely than not; the larger `b`, the slower the chance grows around `a`. `a` and `b`
 are in centipawns and are polynomials of the material: with little material a small score wins fewer games than with
-much material, but a large score wins more. (The form is that of Stockfish's WDL model.) `secateur wdl` fits the polynomials; docs/training.md says how well they fit.
+much material, but a large score wins more. (The form is that of Stockfish's WDL model.) `secateur wdl` fits the
+polynomials; docs/training.md says how well they fit.
 """
 
 from __future__ import annotations

@@ -83,7 +83,10 @@ def conclude(
     pgn: str | None = None,
     test: Sprt | None = None,
 ) -> int:
-    """Plots and records a result if the options say so. `pgn` is the match's PGN file. Returns the exit status."""
+    """Plots and records a result if the options say so; returns the exit status. `test` is the SPRT, if any.
+
+    If the match was interrupted, says how to resume it from its file `pgn`. Raises `PlotError` or `LedgerError`.
+    """
     if result.interrupted and pgn:
         print(f"secateur {name}: interrupted; --resume continues {pgn}", file=sys.stderr)
     if options.plot is not None:

@@ -144,7 +144,7 @@ def _find_best(worker, tt, ply):
 
 @subkernel
 def _add_noisy(worker, tt, ply):
-    """Generates captures and promotions, stores them with their values in `order` and finds the best. Mutates `worker`."""
+    """Generates captures and promotions, stores them with values in `order` and finds the best. Mutates `worker`."""
     frame = worker.stack[ply]
     position = frame.position
     end = generate_noisy(position, frame.moves, 0)
