@@ -28,7 +28,7 @@ _TEXT = "make clean removes the unchanged files of this list.\n"
 
 
 def run_listed(folder: Path, command: list[str]) -> int:
-    """Runs `command`, lists in `folder` the files that it wrote there, returns its exit status. Raises OSError."""
+    """Runs `command` and lists, in `folder`, the files that it wrote there; returns its exit status. Raises OSError."""
     before = _states(folder)
     try:
         return subprocess.run(command).returncode
@@ -55,7 +55,7 @@ def main(folders: list[Path]) -> None:
 
 
 def _remove_from(folder: Path) -> list[Path]:
-    """Removes the files of `make` in `folder` unless its path has a link or it has no list; returns what stays."""
+    """Removes the files of `make` in `folder`, unless a link leads there or it has no list; returns the other paths."""
     is_mixed = folder.name in ("dist", "kernels")  # other commands write there, too, without a list
     if folder.resolve() != Path.cwd().resolve() / folder or not (is_mixed or listed(folder, _TEXT)):
         return [folder]

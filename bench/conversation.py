@@ -24,7 +24,7 @@ class EngineError(CommandError):
 
 
 class Conversation:
-    """A UCI engine in a child process. Raises MissingEngineError or EngineError if the engine cannot be started."""
+    """A UCI engine in a child process, used in a `with` block. Raises MissingEngineError or EngineError on failure."""
 
     def __init__(self, spec: EngineSpec) -> None:
         self.name = spec.name

@@ -103,7 +103,7 @@ class StateFile:
     """The results of a run, in memory and, if there is a path, in a file.
 
     `settings`, in the first line, describes the run; it is None before `begin`. `results` maps item numbers to points,
-    in order of completion. `faults` counts the faults. Only the holder of the file's lock (`engine.files.locked`)
+    in order of completion. `faults` counts all faults. Only the holder of the file's lock (`engine.files.locked`)
     may write the file. Raises `PairsError` if the file is damaged, is of another kind, or cannot be read or written.
     """
 

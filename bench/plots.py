@@ -122,7 +122,7 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
 def new_figure(
     rows: int, height: float | None = None, *, columns: int = 1, width: float = 8.0, share: bool = True
 ) -> tuple[Figure, list[Axes]]:
-    """Returns a figure of these inches (None: 3.2 a row), and its plots row by row. `share` links a column's x axes."""
+    """Returns a figure of `width` by `height` inches, and its plots row by row. `share` links a column's x axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -221,7 +221,7 @@ def check_suite(text: str, suite: str, overwrite: bool, folder: Path | None = No
 
 
 def save_suite(record: SuiteRecord, folder: Path | None = None, overwrite: bool = True) -> Path:
-    """Writes a suite record and the table; returns the path. Raises `LedgerError` as `check_suite`, or on failure."""
+    """Writes a suite record and the table; returns the path. Raises `LedgerError` if `check_suite` or writing fails."""
     folder = LEDGER if folder is None else folder
     check_suite(record.id, record.suite, overwrite, folder)
     return _save(record, folder, folder / "suites" / f"{record.id}.json")

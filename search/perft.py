@@ -63,8 +63,8 @@ class Counter:
     def run(self, on_progress: Callable[[float], None] | None = None) -> dict[chess.Move, int] | None:
         """Returns the perft by root move, or None if `stop` was called. Raises RuntimeError if a thread fails.
 
-        After each part, `on_progress` gets that part's number / the number of parts, on the thread that counted it.
-        With several threads, parts may end out of order.
+        After each part, `on_progress` gets that part's number divided by the number of parts, on the thread that
+        counted the part. With several threads, parts may end out of order.
         """
         workers = [
             threading.Thread(target=self._work, args=(on_progress,), name=f"perft {number}")

@@ -125,7 +125,7 @@ class SearchRun:
                 self.request.on_info(info)
 
     def _root(self, legal: Sequence[chess.Move]) -> Root:
-        """Sets `_ranking`, returns the root. With one line or a level, a ranking limits the moves to its best ones."""
+        """Sets `_ranking` and returns the root. With one line or a level, a ranking leaves only its best moves."""
         request = self.request
         moves = _chosen(request.game.board, legal, request.limits)
         self._ranking = self._rank(moves)
@@ -147,7 +147,7 @@ class SearchRun:
         )
 
     def _rank(self, moves: Sequence[chess.Move]) -> Ranking | None:
-        """Returns a ranking, or None if the tablebase is not probed or has none. Adds failures to `problems`."""
+        """Returns a ranking, or None if the tablebase is not probed or has none. Adds a failure to `problems`."""
         tables, hard = self._tables, self.budget.hard
         if tables is None or len(moves) < 2 or hard < LEAST_TIME_FOR_TABLES:
             return None

@@ -226,7 +226,7 @@ def namespace(values: Mapping[str, int]) -> SimpleNamespace:
 def reductions(base: int, factor: int) -> list[list[int]]:
     """Returns the reductions of late moves in hundredths of a ply, by [depth][number of the move], 64 by 64.
 
-    Each is base + factor * ln(depth) * ln(number), or 0 if either is 0. The tunables are lmr_base and lmr_factor.
+    Each is base + factor * ln(depth) * ln(number), 0 if depth or number is 0; the tunables are lmr_base, lmr_factor.
     """
     logarithms = [math.log(max(number, 1)) for number in range(max(_DEPTHS, _MOVES))]
     return [

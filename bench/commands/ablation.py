@@ -315,7 +315,7 @@ class Effect:
 def left_out(techniques: Sequence[str], seed: int, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the techniques that the first engine and those that the second engine lacks in pair `number`.
 
-    The choice depends only on the arguments. The two results differ: equal engines would measure nothing.
+    The choice depends only on the arguments. The two sets differ, because equal engines would measure nothing.
     """
     rng = random.Random(f"{seed}/{number}")
     while True:

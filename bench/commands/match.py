@@ -85,7 +85,7 @@ def conclude(
 ) -> int:
     """Plots and records a result if the options say so; returns the exit status. `test` is the SPRT, if any.
 
-    If the match was interrupted, says how to resume it from its file `pgn`. Raises `PlotError` or `LedgerError`.
+    If the match was interrupted, prints how to resume it from its PGN file `pgn`. Raises `PlotError` or `LedgerError`.
     """
     if result.interrupted and pgn:
         print(f"secateur {name}: interrupted; --resume continues {pgn}", file=sys.stderr)
