@@ -49,7 +49,7 @@ def _states(folder: Path) -> dict[str, tuple[int, ...]]:
 
 
 def main(folders: list[Path]) -> None:
-    """Removes the files that `make` created, and reports those that are left in place on stderr. Raises OSError."""
+    """Removes the files that `make` created, and reports on stderr the files that are left in place. Raises OSError."""
     stays = [path for folder in folders if os.path.lexists(folder) for path in _remove_from(folder)]
     complain_about("make clean", [f"{shown(path)}: was not made by make and is left in place" for path in stays])
 

@@ -77,7 +77,7 @@ def play_pairs(
 ) -> Iterator[tuple[int, int]]:
     """Plays items, `concurrency` at a time. Adds each item's points to `state`, then yields its number and points.
 
-    If an engine or a worker fails, the item gets no points, and `on_problem` is called with its number and each fault.
+    If an engine or a worker fails, the item gets no points, and `on_problem(number, fault)` is called for each fault.
     Raises `PairsError` after PATIENCE failed items in a row or if the state cannot be written, and `ClusterError` if
     the cluster cannot be used.
     """

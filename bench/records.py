@@ -286,7 +286,7 @@ def circumstances_of(description: MatchDescription) -> dict[str, str]:
 
 
 def make_record(results: MatchResult, sprt: Sprt | None = None, **known: Any) -> Record:
-    """Returns the record of a match from the point of view of its first engine. `known` contains its other fields.
+    """Returns a record of `results` from the first engine's point of view. `known` contains the record's other fields.
 
     Raises `LedgerError` if there are no games.
     """

@@ -264,7 +264,7 @@ class EnginePool:
         return engine
 
     async def release(self, engine: Engine) -> None:
-        """Keeps an engine idle, or ends it if it has exited or must restart. Ends the oldest beyond KEEP_ENGINES."""
+        """Keeps an engine idle, or ends it if it has exited or must restart. Ends the oldest if too many are idle."""
         if engine.spec.restart or engine.returncode.done():
             await engine.end()
         else:

@@ -132,7 +132,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
-    """Plays a run unless `--show` is given, prints its results and returns the exit status."""
+    """Plays a run unless `--show` is given, prints and, with `--write`, writes its results; returns the exit status."""
     spsa = run.tuner(state)
     if options.write:
         _new_source(spsa)  # checks that the file can be edited, before games that may take hours

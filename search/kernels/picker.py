@@ -10,8 +10,8 @@ before any move is generated. Captures and promotions are tried before quiet mov
                 negative SEE, and underpromotions, are deferred
     killers     FIRST_KILLER, SECOND_KILLER: two quiet moves that refuted siblings of this node (in quiescence also
                 other nodes at this ply); COUNTER: the quiet move that last refuted the opponent's move
-    QUIETS      all quiet moves by butterfly and continuation history, plus check_bonus for safe checks; in quiescence
-                only checks, unless in check
+    QUIETS      all quiet moves by butterfly and continuation history, plus check_bonus for safe checks; in quiescence,
+                unless in check, only checks or none; in ProbCut none
     BAD_NOISY   the moves that NOISY deferred
 
 `start` sets the first stage; `next_move` returns a move and advances. The state is in the frame (see
