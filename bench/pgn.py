@@ -55,7 +55,7 @@ _REASONS: Final = (
 _TAG: Final = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 _END: Final = re.compile(r"(?:^|\s)(1-0|0-1|1/2-1/2|\*)\s*$")
 
-#: A word of the moves of a game in the style of `format_game` or of another match program, with braces.
+#: A word of the moves of a game in the style of `format_game` or of another match program, perhaps with braces.
 _WORD: Final = re.compile(
     r"\{?(book|\d+\.+|[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](=[QRBN])?[+#]?|O-O(-O)?[+#]?"
     r"|[-+]?M?\d[\d.]*(/\d+)?s?,?|n=\d+|\[%e(val|mt)|#?[-+]?\d[\d.:]*(,\d+)?\])?\}?"

@@ -206,10 +206,11 @@ class Engine(chess.engine.UciProtocol):
     async def move(
         self, board: chess.Board, limit: chess.engine.Limit, game: object, patience: float
     ) -> tuple[chess.Move, MoveRecord]:
-        """Asks for a move in the position `board` and waits up to `patience` seconds. `game` identifies the game.
+        """Asks for a move in the position `board`; returns the move and its record. `game` identifies the game.
 
-        Returns the move and its record. Raises `EngineFaultError` as `must_answer` does, and also if the engine gives
-        no move (ILLEGAL_MOVE) or has ignored a file that an option names (NOT_STARTED).
+        Waits up to `patience` seconds, and READY_SECONDS more for the first move of a game. Raises `EngineFaultError`
+        as `must_answer` does, and also if the engine gives no move (ILLEGAL_MOVE) or has ignored a file that an option
+        names (NOT_STARTED).
         """
         # python-chess waits for `readyok` before the first move of a game. This may take long but is not thinking time.
         if self.game != game:

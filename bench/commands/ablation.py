@@ -118,7 +118,7 @@ def parser() -> Parser:
 
 @command("secateur ablation")
 def main(arguments: list[str]) -> int:
-    """Measures and prints the gains; returns the exit status."""
+    """Measures and prints the gains, records them with `--ledger`, and returns the exit status."""
     options = parser().parse_args(arguments)
     with arguments_are_judged():
         techniques = named(options.keys) or tuple(technique for technique in TECHNIQUES if not technique.needs_clock)
@@ -313,7 +313,7 @@ class Effect:
 
 
 def left_out(techniques: Sequence[str], seed: int, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the techniques that the first engine and those that the second engine lacks in pair `number`.
+    """Returns the techniques that the first engine lacks, and those that the second lacks, in pair `number`.
 
     The choice depends only on the arguments. The two sets differ, because equal engines would measure nothing.
     """

@@ -33,7 +33,7 @@ without a fault.
 
 @command("secateur match")
 def main(arguments: list[str]) -> int:
-    """Plays the match and returns the exit status."""
+    """Plays the match, reports the result and returns the exit status. `--dry-run` only prints the command."""
     parser = Parser(prog="secateur match", description="Plays a match between two engines.", epilog=_EPILOG)
     add_arguments(parser)
     parser.add_argument("--dry-run", action="store_true", help="print the command line without running it")

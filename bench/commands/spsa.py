@@ -291,7 +291,7 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
 
 
 def _new_source(spsa: Spsa) -> str:
-    """Returns the text of SOURCE with the tuned values. Raises `SpsaError` unless each has one row, and OSError."""
+    """Returns SOURCE's text with the tuned values. Raises `SpsaError` unless each value has one row, and OSError."""
     source = SOURCE.read_text(encoding="utf-8")
     for name, value in spsa.result().items():
         source, count = re.subn(rf'(Tunable\("{re.escape(name)}", )-?\d+', rf"\g<1>{value}", source)
