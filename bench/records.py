@@ -44,7 +44,7 @@ def today() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The record of a match. Elo, its error (half a 95 % interval's width) and the pair counts are those of `engines[0]`.
+    """The record of a match. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
 
     For a match without a sequential test, `verdict` is "measured", and `elo0`, `elo1`, `model` and `llr` are None.
     Elo, its error and nElo are None if the points are so one-sided that the interval is infinite. A record of an
