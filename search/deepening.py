@@ -77,7 +77,7 @@ class Root:
 
 
 def set_root(worker: Any, root: Root, node_limit: int) -> None:
-    """Prepares a worker whose first frame contains the root position. Mutates `worker` except its `stop`."""
+    """Prepares a worker, whose first frame must contain the position, for `root`. Mutates `worker`, but not `stop`."""
     keys = root.keys[-GAME_KEYS:]
     worker["keys"][: len(keys)] = keys
     worker["root_index"] = len(keys) - 1

@@ -70,7 +70,7 @@ class Searcher:
     # -- control -----------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Makes the running search end once it has a move to return, at the latest after LAST_GRACE milliseconds."""
+        """Makes the running search, or else the next, end once it has a move, at the latest after LAST_GRACE ms."""
         self._stop_within(LAST_GRACE / 1000)
 
     def _stop_within(self, seconds: float) -> None:

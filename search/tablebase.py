@@ -7,7 +7,7 @@ search slow.
 For each position with few men the tables contain the result and DTZ: the number of plies in which the winner can force
 a capture or a pawn move without losing the win. After such a move the count of the fifty-move rule starts again. To
 win, it suffices to play moves that keep the win in time and bring the next capture or pawn move nearer; no search is
-needed. So the root's moves are ranked, and only the best ones are searched:
+needed. So the root's moves are ranked, and a search for one line searches only the best ones:
 
     won in time     the nearer the next capture or pawn move, the better: such moves lead to mate in the end
     won too late    the fifty-move rule comes first: the fewer plies the better, because the other side may err
