@@ -205,7 +205,7 @@ class Tables:
         return self._rank(self._distance(board), count)
 
     def _by_result(self, board: chess.Board, count: int) -> int:
-        """Returns the rank of the move just made by WDL alone. Raises KeyError if the WDL table is missing."""
+        """Returns the rank, by WDL alone, of the move just made. Raises KeyError if the WDL table is missing."""
         ending = self._ending(board)
         wdl = -self._source.probe_wdl(board) if ending is None else ending
         return _CLASS * (wdl if self.fifty_moves else 2 * ((wdl > 0) - (wdl < 0)))
