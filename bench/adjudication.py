@@ -118,7 +118,7 @@ class Adjudicator:
 def open_tablebases(folder: str | None) -> Tablebase | None:
     """Returns the tablebase in `folder`, which is opened only once. Returns None if `folder` is None.
 
-    Raises FileNotFoundError if the folder cannot be read or contains no Syzygy files.
+    Raises FileNotFoundError if the folder cannot be read or contains no Syzygy WDL files (*.rtbw).
     """
     if folder is None:
         return None

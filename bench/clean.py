@@ -1,8 +1,8 @@
 """Removes the files that the Makefile's targets create: `python -m bench.clean FOLDER...`, run by `make clean`.
 
 `python -m bench.clean --list FOLDER COMMAND...` runs a command that installs or builds, and lists the files that it
-wrote in FOLDER, with their digests. Only listed files that are unchanged are removed, and built programs and kernel
-libraries, which prove themselves. Other files are reported and left in place.
+wrote in FOLDER, with their digests. `make clean` removes listed files that are unchanged, empty stamps, and kernel
+libraries and built programs, which identify themselves. It reports other files and leaves them in place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TEXT = "make clean removes the unchanged files of this list.\n"
 
 
 def run_listed(folder: Path, command: list[str]) -> int:
-    """Runs `command` and lists the files that it wrote in `folder`; returns its exit status. Raises OSError."""
+    """Runs `command` and lists, in `folder`, the files that it wrote there; returns its exit status. Raises OSError."""
     before = _states(folder)
     try:
         return subprocess.run(command).returncode
@@ -49,14 +49,14 @@ def _states(folder: Path) -> dict[str, tuple[int, ...]]:
 
 
 def main(folders: list[Path]) -> None:
-    """Removes the files that `make` created, and reports those that are left in place on stderr. Raises OSError."""
+    """Removes the files that `make` created, and reports on stderr the files that are left in place. Raises OSError."""
     stays = [path for folder in folders if os.path.lexists(folder) for path in _remove_from(folder)]
     complain_about("make clean", [f"{shown(path)}: was not made by make and is left in place" for path in stays])
 
 
 def _remove_from(folder: Path) -> list[Path]:
-    """Removes the files of `make` in `folder`, unless a part of its path is a link; returns the paths that stay."""
-    is_mixed = folder.name in ("dist", "kernels")  # other commands write there, too
+    """Removes the files of `make` in `folder`, unless a link leads there or it has no list; returns the other paths."""
+    is_mixed = folder.name in ("dist", "kernels")  # other commands write there, too, without a list
     if folder.resolve() != Path.cwd().resolve() / folder or not (is_mixed or listed(folder, _TEXT)):
         return [folder]
     remove_listed(folder / "secateur", MARKER_TEXT)

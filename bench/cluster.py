@@ -125,7 +125,7 @@ def _kill_group(pid: int) -> None:
 
 
 class _Worker:
-    """A local worker. `job` is its item and the number of workers that have died while running that item, or None."""
+    """A local worker. `job` is its item and the number of workers that died while running that item; None if idle."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         # The process is spawned, because a forked one would inherit the locks of threads and other workers' pipes.

@@ -24,7 +24,7 @@ class EngineError(CommandError):
 
 
 class Conversation:
-    """A UCI engine in a child process. Raises MissingEngineError or EngineError if the engine cannot be started."""
+    """A UCI engine in a child process, used in a `with` block. Raises MissingEngineError or EngineError on failure."""
 
     def __init__(self, spec: EngineSpec) -> None:
         self.name = spec.name
@@ -47,7 +47,7 @@ class Conversation:
     def ask(self, command: str, answer: str, patience: float = PATIENCE) -> tuple[str, float]:
         """Sends a command; returns the first line that starts with `answer`, and the seconds until it arrived.
 
-        Raises EngineError if the line does not arrive within `patience` seconds or the engine ends.
+        If the line does not arrive within `patience` seconds, kills the engine. Raises EngineError if the engine ends.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None

@@ -212,7 +212,7 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
 
 
 def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Book | None:
-    """Returns `book`, changed by the options `arguments`. Raises `DescriptionError` if there is no book to change."""
+    """Returns `book`, changed or replaced by `arguments`. Raises `DescriptionError` if there is no book to change."""
     changes = _given(arguments, order="order", seed="seed", plies="plies")
     if arguments.book is not None:
         book = Book(arguments.book)
@@ -222,7 +222,7 @@ def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Boo
 
 
 def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> Adjudication:
-    """Returns `rules`, changed by the options in `arguments`. Raises `DescriptionError` if a value is invalid."""
+    """Returns `rules`, changed by the options `arguments`. Raises `DescriptionError` if a value cannot be used."""
     changes = _given(arguments, max_moves="max_moves", tb="tablebases")
     if arguments.resign is not None:
         parts = arguments.resign.split(",")

@@ -75,7 +75,7 @@ class EngineSpec:
 
 def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallback: str = "") -> EngineSpec:
     """Builds an engine from `key=value` texts like those of cutechess-cli: cmd, name, arg, dir, tc, st, nodes, depth,
-    restart, option.NAME. `pairs` override `defaults`; `fallback` is the limit if neither sets a limit.
+    restart, option.NAME. `pairs` override `defaults`, except that every arg= counts. `fallback` is the default limit.
 
     A text without "=" is the command. Raises `EngineSpecError` for an invalid text, PathError for an invalid path.
     """

@@ -44,7 +44,7 @@ class LiveView(Display):
             self.add_problem(game.fault)
 
     def add_problem(self, text: str) -> None:
-        """Adds a line about a problem and shows it at once."""
+        """Adds a line about a problem. Prints it at once unless the view is quiet."""
         self._faults.append(text)
         if self.shows_lines:
             self.say(text)

@@ -77,7 +77,7 @@ def play_pairs(
 ) -> Iterator[tuple[int, int]]:
     """Plays items, `concurrency` at a time. Adds each item's points to `state`, then yields its number and points.
 
-    If an engine or a worker fails, the item gets no points, and `on_problem` is called with its number and each fault.
+    If an engine or a worker fails, the item gets no points, and `on_problem(number, fault)` is called for each fault.
     Raises `PairsError` after PATIENCE failed items in a row or if the state cannot be written, and `ClusterError` if
     the cluster cannot be used.
     """
@@ -103,7 +103,7 @@ class StateFile:
     """The results of a run, in memory and, if there is a path, in a file.
 
     `settings`, in the first line, describes the run; it is None before `begin`. `results` maps item numbers to points,
-    in order of completion. `faults` counts failed games. Only the holder of the file's lock (`engine.files.locked`)
+    in order of completion. `faults` counts all faults. Only the holder of the file's lock (`engine.files.locked`)
     may write the file. Raises `PairsError` if the file is damaged, is of another kind, or cannot be read or written.
     """
 

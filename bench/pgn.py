@@ -55,7 +55,7 @@ _REASONS: Final = (
 _TAG: Final = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 _END: Final = re.compile(r"(?:^|\s)(1-0|0-1|1/2-1/2|\*)\s*$")
 
-#: A word of the moves of a game in the style of `format_game` or of another match program, with braces.
+#: A word of the moves of a game in the style of `format_game` or of another match program, perhaps with braces.
 _WORD: Final = re.compile(
     r"\{?(book|\d+\.+|[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](=[QRBN])?[+#]?|O-O(-O)?[+#]?"
     r"|[-+]?M?\d[\d.]*(/\d+)?s?,?|n=\d+|\[%e(val|mt)|#?[-+]?\d[\d.:]*(,\d+)?\])?\}?"
@@ -138,7 +138,7 @@ class PgnLog:
 
     If a write fails, the games wait in memory until the next append. The first write truncates the file to the size
     given to `go_on` (default: 0). If another program has removed, replaced or changed the file, `output` becomes a new
-    file in the same folder, which gets all further games. The constructor raises OSError if the file is not writable.
+    file in the folder, which gets all further games. Raises OSError if the file is not PGN or cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -288,7 +288,7 @@ def decode(data: bytes) -> str:
 
 
 def read_games(path: str | Path, problems: list[str] | None = None) -> Iterator[GameResult]:
-    """Yields the finished games of a PGN file in order, without their moves.
+    """Yields the finished games of a PGN file in order, without their moves. `game` is a game's index in the file.
 
     Games with a problem (see `RawGame.problem`) are skipped and reported in `problems` as `file:line: reason`;
     unfinished games ("*") are skipped silently. Two games with the same round (up to the first dot of the Round tag)

@@ -85,7 +85,7 @@ def _check_games(description: MatchDescription) -> None:
 def pick_runner(description: MatchDescription) -> Runner:
     """Returns the runner that the description names; for "auto", a suitable one on the PATH, else the built-in one.
 
-    Raises `PlayError` if the description names another program but requires it to resume a match or use a cluster.
+    Raises `PlayError` if the description names an external runner, but resumes a match or uses a cluster.
     """
     only_builtin = description.resume or description.cluster is not None
     if description.runner in PROGRAMS:

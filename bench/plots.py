@@ -37,14 +37,14 @@ class PlotError(CommandError, ValueError):
 
 
 class MissingForPlotError(PlotError, MissingError):
-    """Raised if a picture cannot be drawn because matplotlib is missing or the file cannot be written."""
+    """Raised if matplotlib is missing, or if the file cannot be written or must not be replaced."""
 
 
 def check_path(path: str | Path | Output) -> Output:
     """Returns the output file for a picture, which may replace an unchanged picture drawn by Secateur.
 
     Call this function before the games are played, because it raises `PlotError` if matplotlib is missing, the path has
-    an unknown suffix, another kind of file exists there, or the file cannot be written.
+    an unknown suffix, another kind of file or an edited picture exists there, or the file cannot be written.
     """
     if not isinstance(path, Output):
         if util.find_spec("matplotlib") is None:

@@ -43,7 +43,7 @@ class RatingError(CommandError, ValueError):
 class Rating:
     """The rating of an engine. If the games allow no finite rating, `rating` and `error` are None, and `note` says why.
 
-    `error` is half of the 95 % interval, relative to the anchors or, without anchors, to the average; 0 for an anchor.
+    `error` is half the width of the 95 % interval, relative to the anchors or else to the average; 0 for an anchor.
     """
 
     name: str
@@ -125,7 +125,7 @@ def rate(
 
 
 def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]) -> list[str]:
-    """Returns the players with finite ratings: the anchors' group, or without anchors the largest group.
+    """Returns the players with finite ratings: the anchors' group or, without anchors, the largest group.
 
     In a group, a chain of players who each scored against the next leads from every player to every other (Ford's
     condition). Raises `RatingError` if the group has only one player.

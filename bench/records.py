@@ -1,7 +1,7 @@
 """The ledger, which contains a small JSON record for each test that led to a decision.
 
 `bench/ledger/ID.json` is the `Record` of a match, and `bench/ledger/suites/ID.json` the `SuiteRecord` of a test suite.
-`bench/ledger/README.md` contains tables of all records. `bench.quotes` checks the figures that other files quote.
+`bench/ledger/README.md` contains tables of all records. The tests check the figures that other files quote.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Record:
     """The record of a match. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
 
     For a match without a sequential test, `verdict` is "measured", and `elo0`, `elo1`, `model` and `llr` are None.
-    Elo, its error and nElo are None if the points are so one-sided that the interval is infinite. `faults` counts the
-    games lost by a crash, a hang, an illegal move or on time; None means that these games were not counted.
-    `bench_nodes` is None if it is unknown.
+    Elo, its error and nElo are None if the points are so one-sided that the interval is infinite. A record of an
+    ablation has no pair counts and no nElo. `faults` counts the faults of engines (`bench.results.FAULTS`); None means
+    that they were not counted. `bench_nodes` is None if it is unknown.
     """
 
     id: str
@@ -221,7 +221,7 @@ def check_suite(text: str, suite: str, overwrite: bool, folder: Path | None = No
 
 
 def save_suite(record: SuiteRecord, folder: Path | None = None, overwrite: bool = True) -> Path:
-    """Writes a suite record and the table; returns the file. Raises `LedgerError` as `check_suite` does."""
+    """Writes a suite record and the table; returns the path. Raises `LedgerError` if `check_suite` or writing fails."""
     folder = LEDGER if folder is None else folder
     check_suite(record.id, record.suite, overwrite, folder)
     return _save(record, folder, folder / "suites" / f"{record.id}.json")
@@ -286,7 +286,7 @@ def circumstances_of(description: MatchDescription) -> dict[str, str]:
 
 
 def make_record(results: MatchResult, sprt: Sprt | None = None, **known: Any) -> Record:
-    """Returns the record of a match from the point of view of its first engine. `known` contains its other fields.
+    """Returns a record of `results` from the first engine's point of view. `known` contains the record's other fields.
 
     Raises `LedgerError` if there are no games.
     """

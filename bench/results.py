@@ -167,7 +167,7 @@ def win_draw_loss(games: Iterable[GameResult], engine: str) -> tuple[int, int, i
 
 
 def complete_pairs(games: Iterable[GameResult]) -> Iterator[tuple[GameResult, GameResult]]:
-    """Yields the pairs with two finished games, in order of completion. In each pair, the earlier game comes first."""
+    """Yields each pair when its second finished game appears in `games`. The game with the lower number comes first."""
     first: dict[int, GameResult] = {}
     for game in games:
         if not game.is_finished:

@@ -112,7 +112,8 @@ class Estimate:
     """Estimates of the difference in strength, from counts. Each `*_error` is half the width of a 95 % interval.
 
     `elo` is infinite for a score of 0 or 1. `elo_error` is NaN if the score's interval goes beyond 0 or 1. `los` is the
-    probability that the engine is stronger, and `pairs_ratio` the number of won pairs (or games) per lost one.
+    probability that the engine is stronger, `draw_ratio` the share of drawn pairs (or games), and `pairs_ratio` the
+    number of won pairs (or games) per lost one.
     """
 
     score: float

@@ -118,7 +118,7 @@ def _positive(text: str, most: float) -> float:
 
 
 def add_limit_arguments(parser: argparse.ArgumentParser, default: str) -> None:
-    """Adds options for the limit per position, of which at most one may be set; `limit_from_arguments` reads them."""
+    """Adds the options of `limit_from_arguments`, of which at most one may be set. Their help shows `default`."""
     group = parser.add_mutually_exclusive_group()
     key, _, value = default.partition("=")
     kinds = (("movetime", "time", float, "SECONDS"), ("nodes", "nodes", int, "N"), ("depth", "depth", int, "N"))

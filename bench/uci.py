@@ -37,7 +37,7 @@ GRACE_SECONDS: Final = 2.0
 QUIT_SECONDS: Final = 2.0
 #: Messages quote at most this many characters of a line.
 LAST_LENGTH: Final = 200
-#: The longest line in bytes; longer lines are dropped.
+#: The longest line in bytes. The start of a longer line is dropped.
 LINE_LIMIT: Final = 1 << 20
 #: Scores are clamped to plus or minus this many centipawns.
 SCORE_LIMIT: Final = 1_000_000
@@ -79,7 +79,7 @@ class Engine(chess.engine.UciProtocol):
         super().send_line(line)
 
     def pipe_data_received(self, fd: int, data: Any) -> None:
-        """Records the arrival time, extends the time limit for silence, and drops a line longer than LINE_LIMIT."""
+        """Records the arrival time, extends the time limit for silence, and drops the start of an overlong line."""
         self._last_heard = time.perf_counter()
         if self._silence is not None and not self._silence.expired():
             self._silence.reschedule(min(self.loop.time() + READY_SECONDS, self._latest_start))
@@ -206,10 +206,11 @@ class Engine(chess.engine.UciProtocol):
     async def move(
         self, board: chess.Board, limit: chess.engine.Limit, game: object, patience: float
     ) -> tuple[chess.Move, MoveRecord]:
-        """Asks for a move in the position `board` and waits up to `patience` seconds. `game` identifies the game.
+        """Asks for a move in the position `board`; returns the move and its record. `game` identifies the game.
 
-        Returns the move and its record. Raises `EngineFaultError` as `must_answer` does, and also if the engine gives
-        no move (ILLEGAL_MOVE) or has ignored a file that an option names (NOT_STARTED).
+        Waits up to `patience` seconds, and READY_SECONDS more for the first move of a game. Raises `EngineFaultError`
+        as `must_answer` does, and also if the engine gives no move (ILLEGAL_MOVE) or has ignored a file that an option
+        names (NOT_STARTED).
         """
         # python-chess waits for `readyok` before the first move of a game. This may take long but is not thinking time.
         if self.game != game:
@@ -264,7 +265,7 @@ class EnginePool:
         return engine
 
     async def release(self, engine: Engine) -> None:
-        """Keeps an engine idle, or ends it if it has exited or must restart. Ends the oldest beyond KEEP_ENGINES."""
+        """Keeps an engine idle, or ends it if it has exited or must restart. Ends the oldest if too many are idle."""
         if engine.spec.restart or engine.returncode.done():
             await engine.end()
         else:

@@ -1,7 +1,7 @@
 """Iterative deepening: one search thread searches depth after depth.
 
-Python decides and kernels compute: this module calls `search_iteration` once for each depth and line (MultiPV) and
-reads its results from the worker record.
+Python decides and kernels compute: this module calls `search_iteration` for each depth and line (MultiPV), and again
+after each failed window that is reported. It reads the results from the worker record.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Root:
 
 
 def set_root(worker: Any, root: Root, node_limit: int) -> None:
-    """Prepares a worker whose first frame contains the root position. Mutates `worker` except its `stop`."""
+    """Prepares a worker, whose first frame must contain the position, for `root`. Mutates `worker`, but not `stop`."""
     keys = root.keys[-GAME_KEYS:]
     worker["keys"][: len(keys)] = keys
     worker["root_index"] = len(keys) - 1
@@ -208,7 +208,7 @@ class Deepening:
         return None
 
     def _cut_short(self, fresh: list[Iteration], earlier: tuple[Iteration, ...]) -> Iteration | None:
-        """Returns the `fresh` lines of an unfinished iteration, then `earlier` lines; None if `fresh` is empty."""
+        """Returns an incomplete iteration: `fresh`, then `earlier` lines with other moves; None if `fresh` is empty."""
         if not fresh:
             return None
         best, *others = _sorted(fresh, self._root)

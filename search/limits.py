@@ -14,8 +14,8 @@ DEFAULT_THREADS: Final = 1
 DEFAULT_OVERHEAD: Final = 10
 
 
-#: If n is at most SURE_MATES, `go mate n` prunes and reduces no move, so it finds any mate that exists. For a larger n
-#: the usual search runs and gives up after depth MATE_DEPTHS * n + MATE_DEPTH_BASE.
+#: If n is at most SURE_MATES, the main search of `go mate n` prunes and reduces no move, so it finds every mate in n.
+#: For a larger n the usual search runs and gives up after depth MATE_DEPTHS * n + MATE_DEPTH_BASE.
 SURE_MATES: Final = 2
 MATE_DEPTHS: Final = 3
 MATE_DEPTH_BASE: Final = 7

@@ -3,8 +3,9 @@
     win(score)  = 1 / (1 + exp((a - score) / b))          loss(score) = win(-score)          draw: the rest
 
 From score `a` on, a win is more likely than not; the larger `b`, the slower the chance grows around `a`. `a` and `b`
-are in centipawns and are polynomials of the material: with less material the same score wins more games. (The form is
-that of Stockfish's WDL model.) `secateur wdl` fits the polynomials; docs/training.md says how well they fit.
+are in centipawns and are polynomials of the material: with little material a small score wins fewer games than with
+much material, but a large score wins more. (The form is that of Stockfish's WDL model.) `secateur wdl` fits the
+polynomials; docs/training.md says how well they fit.
 """
 
 from __future__ import annotations

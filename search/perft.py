@@ -23,7 +23,7 @@ PIECE_SIZE: Final = 8
 
 
 class Counter:
-    """The perft of one position. Any thread may call `stop`."""
+    """The perft of one position. Call `run` only once; any thread may call `stop`."""
 
     def __init__(self, board: chess.Board, depth: int, threads: int = 1) -> None:
         """Prepares a count on `threads` threads. Raises ValueError if `depth` is not 1 to MAX_PERFT_DEPTH."""
@@ -63,7 +63,8 @@ class Counter:
     def run(self, on_progress: Callable[[float], None] | None = None) -> dict[chess.Move, int] | None:
         """Returns the perft by root move, or None if `stop` was called. Raises RuntimeError if a thread fails.
 
-        After each part, `on_progress` gets the finished share, 0 to 1, on the thread that counted the part.
+        After each part, `on_progress` gets that part's number divided by the number of parts, on the thread that
+        counted the part. With several threads, parts may end out of order.
         """
         workers = [
             threading.Thread(target=self._work, args=(on_progress,), name=f"perft {number}")

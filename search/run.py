@@ -115,7 +115,7 @@ class SearchRun:
         )
 
     def tell(self, found: Iteration, nodes: int) -> None:
-        """Reports the requested lines of an iteration, best first, with `nodes` as the node count."""
+        """Reports the requested lines of an iteration, with `nodes` as the node count; `result` uses the first line."""
         circumstances = self._circumstances()
         shown = enumerate(found.lines[: self.request.lines], start=1)
         infos = [self._info(line, number, nodes, circumstances) for number, line in shown]
@@ -125,7 +125,7 @@ class SearchRun:
                 self.request.on_info(info)
 
     def _root(self, legal: Sequence[chess.Move]) -> Root:
-        """Returns the root. With one line or a level, `moves` has only the tablebase's best moves, if it is probed."""
+        """Sets `_ranking` and returns the root. With one line or a level, a ranking leaves only its best moves."""
         request = self.request
         moves = _chosen(request.game.board, legal, request.limits)
         self._ranking = self._rank(moves)
@@ -147,7 +147,7 @@ class SearchRun:
         )
 
     def _rank(self, moves: Sequence[chess.Move]) -> Ranking | None:
-        """Returns the tablebase's ranking, or None if there is none. Adds a line to `problems` if probing fails."""
+        """Returns a ranking, or None if the tablebase is not probed or has none. Adds a failure to `problems`."""
         tables, hard = self._tables, self.budget.hard
         if tables is None or len(moves) < 2 or hard < LEAST_TIME_FOR_TABLES:
             return None
@@ -205,7 +205,7 @@ class SearchRun:
         else:
             if found is not None:
                 return found
-        # The first iteration did not end. Play the best move so far, or the first; the score is the root's evaluation.
+        # The first iteration did not end. Play the best move so far, or the first; the score is the evaluation or 0.
         static_eval = int(worker["stack"][0]["static_eval"])
         line = (root.moves[0],) if found is None else found.line
         found = Iteration(1, 0 if static_eval == NO_SCORE else static_eval, line, complete=False)

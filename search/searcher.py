@@ -70,7 +70,7 @@ class Searcher:
     # -- control -----------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Makes the running search end once it has a move to return, at the latest after LAST_GRACE milliseconds."""
+        """Makes the running search, or else the next, end once it has a move, at the latest after LAST_GRACE ms."""
         self._stop_within(LAST_GRACE / 1000)
 
     def _stop_within(self, seconds: float) -> None:
@@ -97,7 +97,7 @@ class Searcher:
                 self._begin_clock(self._run, now)
 
     def _begin_clock(self, run: SearchRun, now: float) -> None:
-        """Tells the running search that pondering is over. The caller holds the lock."""
+        """Starts the clock of a pondering search; ends the search if its time is up. The caller holds the lock."""
         elapsed = 1000 * (now - run.request.start)
         run.manager.ponder_hit(elapsed)
         if run.manager.is_over(elapsed):
@@ -118,7 +118,7 @@ class Searcher:
     def arm(self) -> None:
         """Forgets calls of `stop` and `ponder_hit` that came too late for the last search.
 
-        Call it before `search` is started on another thread, so that calls in between are not lost.
+        Call it before `search` is started on another thread; later calls of `stop` and `ponder_hit` affect that search.
         """
         self._alarm.clear()
         self._worker["stop"] = 0
@@ -151,7 +151,7 @@ class Searcher:
         self._helpers.resize(threads - 1)
 
     def new_game(self) -> None:
-        """Forgets everything learnt, so that the next search runs as in a new process."""
+        """Clears the TT and the histories of all threads, so that the next search runs as in a new process."""
         try:
             # New pages from the system are already zero; clearing gigabytes takes seconds.
             self._tt = allocate_table(self._tt.nbytes >> 20)
@@ -167,7 +167,7 @@ class Searcher:
         return self._network
 
     def set_network(self, network: Network | None) -> None:
-        """Sets the network; None means the classical evaluation. If it changes, forgets everything learnt."""
+        """Sets the network; None means the classical evaluation. If it changes, calls `new_game`."""
         if network is self._network:
             return
         record = None if network is None else network.record()
@@ -177,7 +177,7 @@ class Searcher:
         self.new_game()
 
     def set_tables(self, tables: Tables | None) -> None:
-        """Sets the tablebase that searches probe at the root; None means no tablebase."""
+        """Sets the tablebase that searches probe at the root until probing fails; None means no tablebase."""
         self._tables = tables
 
     def set_tunable(self, name: str, value: int) -> None:
@@ -213,9 +213,11 @@ class Searcher:
         opponent's time in this game. `start` is the time, by `time.perf_counter`, when the clock started; the default
         is now.
 
-        With a `level`, the search plays at that level: on one thread, and with the level's nodes. If the chosen
-        line is not the best, the search reports the lines again, the chosen line first. The tablebase is used as at
-        full strength. If the level is not that of the last search, everything learnt is forgotten first.
+        With a `level`, the search plays at that level: on one thread, and with the level's nodes. The tablebase is used
+        as at full strength. If the level is not that of the last search, `new_game` is called first.
+
+        If the line to play is not the main thread's best line, but a helper's or one that the level chose, `on_info`
+        gets the lines again, the line to play first. If probing the tablebase fails, later searches do not use it.
         """
         start = time.perf_counter() if start is None else start
         legal = list(game.board.legal_moves)
@@ -259,8 +261,8 @@ class Searcher:
     def _answer(self, found: Iteration, others: list[Iteration], level: Level | None) -> Iteration:
         """Returns the iteration whose line is played.
 
-        Without a level, the threads vote, unless `found` has several lines; then its best line is played. A `level`
-        chooses at random among the lines of `found`, unless the best one is a mate for either side; then it is played.
+        Without a level, the threads vote, unless `found` has several lines; then the best of them is played. A `level`
+        chooses at random among the lines of `found`, but plays the best line if that is a mate for either side.
         """
         if level is None:
             return found if found.others else vote([found, *others], int(self._worker["tune"]["vote_base"]))

@@ -7,7 +7,7 @@ search slow.
 For each position with few men the tables contain the result and DTZ: the number of plies in which the winner can force
 a capture or a pawn move without losing the win. After such a move the count of the fifty-move rule starts again. To
 win, it suffices to play moves that keep the win in time and bring the next capture or pawn move nearer; no search is
-needed. So the root's moves are ranked, and only the best ones are searched:
+needed. So the root's moves are ranked, and a search for one line searches only the best ones:
 
     won in time     the nearer the next capture or pawn move, the better: such moves lead to mate in the end
     won too late    the fifty-move rule comes first: the fewer plies the better, because the other side may err
@@ -73,7 +73,7 @@ class Ranking:
 
 
 class _Ended(BaseException):
-    """Raised in a prober's thread to end its ranking: before a probe by that thread, during one by another thread.
+    """Raised in a prober's thread to end its ranking: before a probe, by that thread itself; during one, by another.
 
     It is a BaseException, so that no `except Exception` in the decoder catches it.
     """
@@ -205,7 +205,7 @@ class Tables:
         return self._rank(self._distance(board), count)
 
     def _by_result(self, board: chess.Board, count: int) -> int:
-        """Returns the rank of the move just made by WDL alone. Raises KeyError if the WDL table is missing."""
+        """Returns the rank, by WDL alone, of the move just made. Raises KeyError if the WDL table is missing."""
         ending = self._ending(board)
         wdl = -self._source.probe_wdl(board) if ending is None else ending
         return _CLASS * (wdl if self.fifty_moves else 2 * ((wdl > 0) - (wdl < 0)))

@@ -1,7 +1,7 @@
 """The techniques of the search, and the values of tunables that switch each of them off.
 
 The explorer switches techniques off to count the nodes that they save (`search.explorer`). In a tuning build the UCI
-option `Without` switches them off, so that games can measure them (`secateur ablation`). Most of the values are beyond
+option `Without` switches them off, so that games can measure them (`secateur ablation`). Many of the values are beyond
 the ranges of their tunables.
 
 This module imports nothing heavy, because the answer to `uci` declares the option `Without` before NumPy is loaded.

@@ -60,7 +60,7 @@ def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = Non
     budget = Budget() if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders)
     if limits.move_time is None:
         return budget
-    # The search uses a given move time in full. If the overhead would leave nothing, it uses half of the time.
+    # The search uses a given move time except for the overhead, or half of that time if the overhead leaves nothing.
     ordered = max(1.0, limits.move_time - overhead) if limits.move_time > overhead else limits.move_time / 2
     return Budget(budget.soft, min(budget.hard, ordered), min(budget.last, _last(ordered, limits.move_time)))
 
@@ -195,7 +195,7 @@ class TimeManager:
 
 
 class Alarm:
-    """An alarm that calls `ring` once, when a deadline passes, on its own thread, which lives until `close`.
+    """An alarm that calls `ring` on its own thread, once for each deadline that passes. The thread lives until `close`.
 
     One thread serves all searches: starting a thread costs more than a one-millisecond move can spare.
     """

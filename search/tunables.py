@@ -140,9 +140,9 @@ TUNABLES: Final = (
     Tunable("check_bonus", 8000, 0, 32000, 1000),
     # Lazy SMP: centipawns added to every thread's score before the threads vote for a move.
     Tunable("vote_base", 10, 1, 60, 3),
-    # Time for a normal move: the number of moves that a clock without moves-to-go must last for; the plan in percent of
-    # an even share; the hard limit in percent of the plan; the most of the clock that a move may take, in percent, in
-    # general and for the last move before the time control; the most that the plan may take of that, in percent.
+    # Time for a normal move: the number of moves, at most, that a clock must last for; the plan in percent of an even
+    # share; the hard limit in percent of the plan; the most of the clock that a move may take, in percent, in general
+    # and for the last move before the time control; the most that the plan may take of that, in percent.
     Tunable("time_horizon", 50, 20, 80, 3),
     Tunable("time_share", 110, 50, 200, 8),
     Tunable("time_overrun", 400, 200, 900, 35),
@@ -226,7 +226,7 @@ def namespace(values: Mapping[str, int]) -> SimpleNamespace:
 def reductions(base: int, factor: int) -> list[list[int]]:
     """Returns the reductions of late moves in hundredths of a ply, by [depth][number of the move], 64 by 64.
 
-    Each is base + factor * ln(depth) * ln(number); `base` and `factor` are the tunables lmr_base and lmr_factor.
+    Each is base + factor * ln(depth) * ln(number), 0 if depth or number is 0; the tunables are lmr_base, lmr_factor.
     """
     logarithms = [math.log(max(number, 1)) for number in range(max(_DEPTHS, _MOVES))]
     return [

@@ -1,1 +1,1 @@
-"""The subcommands of `secateur`. Each has a module, whose function `main(arguments)` returns the exit status."""
+"""Subcommands of `secateur`. The function `main(arguments)` of each module runs one and returns the exit status."""

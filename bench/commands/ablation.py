@@ -118,7 +118,7 @@ def parser() -> Parser:
 
 @command("secateur ablation")
 def main(arguments: list[str]) -> int:
-    """Measures and prints the gains; returns the exit status."""
+    """Measures and prints the gains, records them with `--ledger`, and returns the exit status."""
     options = parser().parse_args(arguments)
     with arguments_are_judged():
         techniques = named(options.keys) or tuple(technique for technique in TECHNIQUES if not technique.needs_clock)
@@ -210,7 +210,7 @@ def _count_benchmark(quiet: bool) -> int:
 def _state(
     keys: Sequence[str], description: MatchDescription, commits: Sequence[str], options: argparse.Namespace
 ) -> StateFile:
-    """Returns the state of a new or resumed run. Raises `PairsError` if its file is unusable or of a different run."""
+    """Resumes or begins a run; returns its state. Raises `PairsError` if the file is unusable or of another run."""
     state = StateFile(options.state, "ablation")
     games = {name: getattr(options, name) for name in ("tc", "book", "order", "plies", "seed", "bench_nodes")}
     games |= {"hash": HASH, "techniques": keys, "share": SHARE, "adjudication": asdict(description.adjudication)}
@@ -313,9 +313,9 @@ class Effect:
 
 
 def left_out(techniques: Sequence[str], seed: int, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the techniques that the first engine and those that the second engine lacks in pair `number`.
+    """Returns the techniques that the first engine lacks, and those that the second lacks, in pair `number`.
 
-    The choice depends only on the arguments. The engines never lack the same techniques, which would measure nothing.
+    The choice depends only on the arguments. The two sets differ, because equal engines would measure nothing.
     """
     rng = random.Random(f"{seed}/{number}")
     while True:

@@ -70,7 +70,7 @@ def parser() -> Parser:
 
 @command("secateur epd")
 def main(arguments: list[str]) -> int:
-    """Runs the suites, prints the results and returns the exit status."""
+    """Runs the suites, prints the results, records them with `--ledger`, and returns the exit status."""
     options = parser().parse_args(arguments)
     with arguments_are_judged():
         engines = _engines(options)

@@ -44,7 +44,7 @@ def add_circumstances(group: argparse._ActionsContainer) -> None:
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Checks the ledger options. Raises `LedgerError` if `--what` is missing or the id is invalid or already used.
+    """Checks the options if `--ledger` is set. Raises `LedgerError` if `--what` is missing or the id cannot be used.
 
     Sets `options.commit` to the current commit if no commit is given. Call this function before the games are played.
     """

@@ -33,7 +33,7 @@ without a fault.
 
 @command("secateur match")
 def main(arguments: list[str]) -> int:
-    """Plays the match and returns the exit status."""
+    """Plays the match, reports the result and returns the exit status. `--dry-run` only prints the command."""
     parser = Parser(prog="secateur match", description="Plays a match between two engines.", epilog=_EPILOG)
     add_arguments(parser)
     parser.add_argument("--dry-run", action="store_true", help="print the command line without running it")
@@ -83,7 +83,10 @@ def conclude(
     pgn: str | None = None,
     test: Sprt | None = None,
 ) -> int:
-    """Plots and records a result if the options say so. `pgn` is the match's PGN file. Returns the exit status."""
+    """Plots and records a result if the options say so; returns the exit status. `test` is the SPRT, if any.
+
+    If the match was interrupted, prints how to resume it from its PGN file `pgn`. Raises `PlotError` or `LedgerError`.
+    """
     if result.interrupted and pgn:
         print(f"secateur {name}: interrupted; --resume continues {pgn}", file=sys.stderr)
     if options.plot is not None:
@@ -122,7 +125,7 @@ def play_shown(name: str, description: MatchDescription, quiet: bool, test: Sprt
 
 
 def report_problems(name: str, result: MatchResult, told: Collection[str] = ()) -> None:
-    """Prints to stderr the problems of a result, except those in `told`, and its notes."""
+    """Prints to stderr the problems of a result, except those in `told`; then prints the notes of the result."""
     complain_about(f"secateur {name}", [problem for problem in result.problems if problem not in told])
     for note in result.notes:
         complain(f"secateur {name}", f"note: {note}")

@@ -110,7 +110,7 @@ def main(arguments: list[str]) -> int:
 def read_all(
     files: list[str], on_file: Callable[[str], None] = lambda path: None
 ) -> tuple[list[GameResult], list[str]]:
-    """Returns the finished games of all files, in which every pair has a different number, and a line per problem."""
+    """Returns the finished games of all files, with a different number for each pair, and a line for each problem."""
     games: list[GameResult] = []
     problems: list[str] = []
     for path in files:

@@ -96,6 +96,7 @@ def bench_speed(spec: EngineSpec, movetime: int) -> float:
 
 
 #: Maps a name for `--measure` to the name of the row and a function that returns an engine's speed (more is better).
+#: Only `search_speed` uses the second argument, the milliseconds of a search.
 COMPARISONS: Final[dict[str, tuple[str, Callable[[EngineSpec, int], float]]]] = {
     "perft": ("perft, one thread", perft_speed),
     "bench": ("`bench` nodes per second", bench_speed),

@@ -56,7 +56,7 @@ def parser() -> Parser:
 
 @command("secateur sprt")
 def main(arguments: list[str]) -> int:
-    """Plays a match or reads a PGN file, and prints the result. The exit status does not depend on the verdict."""
+    """Plays a match or reads a PGN file, and reports the result. The exit status does not depend on the verdict."""
     options = parser().parse_args(arguments)
     description = None
     with arguments_are_judged():

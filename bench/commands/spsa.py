@@ -132,7 +132,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
-    """Plays a run unless `--show` is given, prints its results and returns the exit status."""
+    """Plays a run unless `--show` is given, prints and, with `--write`, writes its results; returns the exit status."""
     spsa = run.tuner(state)
     if options.write:
         _new_source(spsa)  # checks that the file can be edited, before games that may take hours
@@ -291,7 +291,7 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
 
 
 def _new_source(spsa: Spsa) -> str:
-    """Returns `search/tunables.py` with the tuned values. Raises `SpsaError` unless each has one row, and OSError."""
+    """Returns SOURCE's text with the tuned values. Raises `SpsaError` unless each value has one row, and OSError."""
     source = SOURCE.read_text(encoding="utf-8")
     for name, value in spsa.result().items():
         source, count = re.subn(rf'(Tunable\("{re.escape(name)}", )-?\d+', rf"\g<1>{value}", source)

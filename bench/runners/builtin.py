@@ -2,7 +2,7 @@
 
 It writes every game to the PGN file as soon as the game is finished. If a match was interrupted, `resume` reads the
 file, drops a truncated last game, and plays the games that are missing. A tag of each game contains the fingerprint of
-the match's description. A file with games of another match is left unchanged.
+the match's description. If the file has games of another match, `resume` raises `PlayError` and changes nothing.
 """
 
 from __future__ import annotations

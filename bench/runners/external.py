@@ -91,7 +91,7 @@ class ExternalRunner(Runner):
         return shlex.join([shutil.which(self.program) or self.program, *self.arguments(plan, book, pgn, Path())])
 
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Plays `plan` with the program, without engines that cannot play. Collects the games that are reported."""
+        """Plays `plan` with the program and the engines that can play, if they suffice; collects the reported games."""
         program, description, problems = self.required_program(), plan.description, collector.result.problems
         unfit = unfit_engines(description.engines, None)
         for problem in unfit.values():
@@ -234,7 +234,7 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
 
 
 def _take_over(games: Output, path: Path, played: IO[bytes], problems: list[str]) -> None:
-    """Moves the games in the open file `played` at `path` to `games`; a complete one replaces the earlier games."""
+    """Moves the games in the open file `played` at `path` to `games`. Incomplete games never replace earlier games."""
     try:
         if not leads_to(path, played):
             raise OSError(errno.EEXIST, "another program replaced or removed the new games")

@@ -162,7 +162,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     # singular search, if beta is a mate against us, or if eval is a mate for us.
     may_prune_node = ply > 0 and not is_pv and not in_check and excluded == NO_MOVE
     if may_prune_node and beta > -MATE_BOUND and eval < MATE_BOUND:
-        # 8. Razoring: if eval is this far below alpha, only captures can raise the score to alpha.
+        # 8. Razoring: if eval is this far below alpha, only a noisy move or a check can raise the score above alpha.
         #      when     depth <= razor_depth, alpha is not a mate
         #      formula  eval + razor_base + razor_slope * depth * depth <= alpha, and quiescence fails low
         #      worth    -5.6 +- 25.0  [ledger: razoring]
@@ -189,8 +189,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #      when     depth >= nmp_depth, eval >= beta, the last move was not a null move, ply >= nmp_min_ply, and the
         #               side to move has a piece other than pawns: zugzwang is common in pawn endings
         #      formula  R = nmp_base + depth / nmp_depth_divisor + min((eval - beta) / nmp_eval_divisor, nmp_eval_max)
-        #      verify   from nmp_verify_depth on, a search to depth - R without null moves in the first
-        #               nmp_verify_share % of its plies must also fail high (as in Stockfish)
+        #      verify   from nmp_verify_depth on, except within a verification, a search to depth - R without null moves
+        #               in the first nmp_verify_share % of its plies must also fail high (as in Stockfish)
         #      worth    +5.2 +- 40.0  [ledger: null-move]
         if (
             depth >= tune.nmp_depth

@@ -59,7 +59,7 @@ def _enter(worker, ply, move, continuation):
 
 @inlined
 def prefetch_move(worker, tt, ply, move):
-    """Prefetches the TT bucket of the position after `move` is made at `ply`.
+    """Prefetches the bucket that the TT most likely has for the position after `move` at `ply` (see `key_after`).
 
     A load from memory takes about as long as an evaluation, so call this as soon as the move is known. Any int64 is
     safe: an impossible move only loads another bucket.

@@ -6,12 +6,12 @@ before any move is generated. Captures and promotions are tried before quiet mov
     stage       moves
     ROOT        the root's moves in the order of the last iteration; the root has only this stage
     TT_MOVE     the move of the transposition table
-    NOISY       captures and promotions by MVV-LVA and capture history; those with a negative SEE, and
-                underpromotions, are deferred
+    NOISY       captures and promotions by MVV-LVA and capture history; if all quiet moves are wanted, those with a
+                negative SEE, and underpromotions, are deferred
     killers     FIRST_KILLER, SECOND_KILLER: two quiet moves that refuted siblings of this node (in quiescence also
                 other nodes at this ply); COUNTER: the quiet move that last refuted the opponent's move
-    QUIETS      all quiet moves by butterfly and continuation history, plus check_bonus for safe checks; in quiescence
-                only checks, unless in check
+    QUIETS      all quiet moves by butterfly and continuation history, plus check_bonus for safe checks; in quiescence,
+                unless in check, only checks or none; in ProbCut none
     BAD_NOISY   the moves that NOISY deferred
 
 `start` sets the first stage; `next_move` returns a move and advances. The state is in the frame (see
@@ -144,7 +144,7 @@ def _find_best(worker, tt, ply):
 
 @subkernel
 def _add_noisy(worker, tt, ply):
-    """Generates captures and promotions, and stores them with their values in `order`. Mutates `worker`."""
+    """Generates captures and promotions, stores them with values in `order` and finds the best. Mutates `worker`."""
     frame = worker.stack[ply]
     position = frame.position
     end = generate_noisy(position, frame.moves, 0)
@@ -172,7 +172,7 @@ def _check_squares(position):
 
 @subkernel
 def _add_quiets(worker, tt, ply):
-    """Generates and scores quiet moves, and stores them after the bad noisy moves. Mutates `worker`.
+    """Generates and scores the wanted quiet moves, and stores them after the bad noisy moves. Mutates `worker`.
 
     Safe checks by the moving piece itself get `check_bonus`, because they leave few replies, and their histories come
     mostly from positions where the move gave no check. (Stockfish does the same.)

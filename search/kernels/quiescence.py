@@ -46,7 +46,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
 
     # 1. The rules of the game, and the end of the stack.
     #      when     repetition, fifty moves, insufficient material; ply >= MAX_PLY
-    #      formula  DRAW; at MAX_PLY the static evaluation, or DRAW in check, because then there is no evaluation
+    #      formula  DRAW; at MAX_PLY the evaluation without corrections, or DRAW in check, because then there is none
     if is_draw(worker, ply):
         return trace.ended(worker, trace.DRAW_BY_RULE, np.int64(DRAW))
     in_check = position.checkers != U0

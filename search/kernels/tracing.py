@@ -38,8 +38,8 @@ from search.limits import MAX_PLY
 MOST_VISITS: Final = 1 << 20
 SKIPS_PER_VISIT: Final = 8
 
-# Why a position is searched. The first four search the parent's own position. The others search the position after a
-# move (after a null move for NULL). From PROBE on, the move comes from the move picker.
+# Why a position is searched. WINDOW searches the root, and the next three search the parent's own position. The others
+# search the position after a move (after a null move for NULL). From PROBE on, the move comes from the move picker.
 WINDOW, RAZOR, VERIFY, SINGULAR, NULL, PROBE, PROBCUT_SEARCH, MOVE, FULL_DEPTH, OPEN_WINDOW = range(10)
 
 # What is expected of a node: an exact value, a cutoff, or no move that beats alpha.

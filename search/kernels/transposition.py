@@ -32,7 +32,7 @@ BUCKET: Final = 4
 GENERATIONS: Final = 64
 #: One generation of age counts as this many plies of depth when `store` chooses a victim.
 AGE_WEIGHT: Final = 8
-#: `store` keeps an entry of this search that is over MUCH_DEEPER plies deeper than a new result that is not exact.
+#: `store` keeps a position's entry of this search if that is over MUCH_DEEPER plies deeper than an inexact new result.
 MUCH_DEEPER: Final = 3
 
 #: The depth with which quiescence stores its results.
