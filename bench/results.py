@@ -93,7 +93,7 @@ class GameResult:
 
     @property
     def faulty_engine(self) -> str | None:
-        """The engine that lost by its own fault (a termination in FAULTS), or None if there was no fault."""
+        """The engine that lost by its own fault (a termination in FAULTS), or None if no engine lost so."""
         if self.termination not in FAULTS or self.result not in ("1-0", "0-1"):
             return None
         return self.black if self.result == "1-0" else self.white

@@ -147,7 +147,10 @@ class SearchRun:
         )
 
     def _rank(self, moves: Sequence[chess.Move]) -> Ranking | None:
-        """Returns a ranking, or None if the tablebase is not probed or has none. Adds a failure to `problems`."""
+        """Returns the tablebase's ranking of `moves`, or None if it is not probed, has none or fails.
+
+        If it fails, adds the error to `problems`.
+        """
         tables, hard = self._tables, self.budget.hard
         if tables is None or len(moves) < 2 or hard < LEAST_TIME_FOR_TABLES:
             return None

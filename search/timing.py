@@ -216,7 +216,7 @@ class Alarm:
                 self._thread = thread
 
     def set(self, seconds: float) -> None:
-        """Sets the alarm to ring in `seconds`, instead of an earlier setting. Raises RuntimeError as `start` does."""
+        """Sets the alarm to ring in `seconds`, replacing any earlier setting. Raises RuntimeError as `start` does."""
         with self._condition:
             self._deadline = time.perf_counter() + seconds
             self.start()

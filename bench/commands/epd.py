@@ -52,7 +52,7 @@ def parser() -> Parser:
         action="append",
         nargs="+",
         metavar="KEY=VALUE",
-        help="engine to test: cmd=, name=, arg=, dir=, option.NAME=, nodes=",
+        help="engine to test: cmd=, name=, arg=, dir=, movetime=, nodes=, depth=, restart=on|off, option.NAME=",
     )
     parser.add_argument("--each", nargs="+", default=[], metavar="KEY=VALUE", help="settings for every engine")
     parser.add_argument("--first", type=int, metavar="N", help="use only the first N positions of each file")

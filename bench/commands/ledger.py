@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_circumstances(group: argparse._ActionsContainer) -> None:
-    """Adds the options `--commit`, `--bench-nodes` and `--note` of a record."""
+    """Adds the options `--commit`, `--bench-nodes` and `--note` for a record."""
     group.add_argument("--commit", action="append", default=[], help="tested commit (default: the current one)")
     group.add_argument("--bench-nodes", type=int, metavar="N", help="node count of `secateur bench`")
     group.add_argument("--note", default="", help="a remark for the record")

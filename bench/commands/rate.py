@@ -20,7 +20,8 @@ _EPILOG = """\
 example:
   secateur rate games.pgn more.pgn --anchor "Weiss 1.0=2898" --white auto
 
-The column +- is half the width of a 95 % interval, relative to the anchors, or to the average if there are none.
+The +- column is half the width of the 95 % confidence interval of the difference from the anchors, or from the average
+if there are no anchors.
 """
 
 

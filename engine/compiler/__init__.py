@@ -1,1 +1,1 @@
-"""Provides the machine code of kernels, by Numba with our own cache or from libraries compiled ahead of time."""
+"""The kernels' machine code: compiled by Numba and cached, or loaded from libraries compiled ahead of time."""

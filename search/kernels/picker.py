@@ -8,13 +8,14 @@ before any move is generated. Captures and promotions are tried before quiet mov
     TT_MOVE     the move of the transposition table
     NOISY       captures and promotions by MVV-LVA and capture history; if all quiet moves are wanted, those with a
                 negative SEE, and underpromotions, are deferred
-    killers     FIRST_KILLER, SECOND_KILLER: two quiet moves that refuted siblings of this node (in quiescence also
-                other nodes at this ply); COUNTER: the quiet move that last refuted the opponent's move
+    *_KILLER    FIRST_KILLER and SECOND_KILLER: two quiet moves that refuted siblings of this node (in quiescence also
+                other nodes at this ply)
+    COUNTER     the quiet move that last refuted the opponent's move; like the killers only if all quiets are wanted
     QUIETS      all quiet moves by butterfly and continuation history, plus check_bonus for safe checks; in quiescence,
                 unless in check, only checks or none; in ProbCut none
     BAD_NOISY   the moves that NOISY deferred
 
-`start` sets the first stage; `next_move` returns a move and advances. The state is in the frame (see
+`start` or `start_root` sets the first stage; `next_move` returns a move and advances. The state is in the frame (see
 `search.kernels.worker`), so the search can change it: setting `frame.skip_quiets` between moves ends the quiet stages.
 
 The picker also prefetches the TT bucket of its next move, if possible before the search of the previous move. The

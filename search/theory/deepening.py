@@ -26,7 +26,8 @@ def deepen(
     """Yields the value that `enhanced` finds for `position` at each depth from 1 to `depth`; updates `memory`.
 
     If `width` is given, searches from depth 3 on use an aspiration window from `width` below to `width` above the value
-    found two plies shallower. Guesses tend to favour the side to move at the horizon, which is the same at both depths.
+    found two plies shallower. Static evaluations tend to favour the side to move. At the horizons of both depths, the
+    same side is to move, so this bias is the same.
     """
     found: list[int] = []
     for now in range(1, depth + 1):
