@@ -13,16 +13,22 @@ PIP = -m pip install --quiet --disable-pip-version-check --require-hashes -r
 KERNELS := $(wildcard engine/*.py engine/board/*.py engine/compiler/*.py eval/*.py eval/kernels/*.py eval/network/*.py \
 	eval/terms/*.py search/*.py search/kernels/*.py)
 
-# Runs a command and lists the files that it writes into a folder: `$(LIST) folder command`. `clean` removes only these.
-# Without an environment, use PYTHON instead.
-LIST = $(BIN)/python -m bench.clean --list
+# Makes an environment in a folder, unless it has a working one, in which the user may have edited files.
+VENV_IN = $(1)/bin/python -m pip --version >/dev/null 2>&1 || \
+	$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(1)
+
+# Puts this folder on the environment's import path. The environment may be the copy of one in another folder.
+PATHS = [ -L $(VENV) ] || for site in $(VENV)/lib/python*/site-packages; do \
+	lines=$$(printf '%s\n' "$(CURDIR)" "$(CURDIR)/engine/checkout"); \
+	[ "$$(cat $$site/secateur.pth 2>&1)" = "$$lines" ] || printf '%s\n' "$$lines" >$$site/secateur.pth || exit 1; done
 
 # A new folder gets an empty stamp, dated too old to be up to date. A folder without this stamp is a user's.
 .PRECIOUS: $(VENV)/.play $(VENV)-standalone/.ready
 CLAIM = if [ ! -e $(@D) ]; then mkdir -p $(@D) && touch -t 200001010000 $@; elif [ ! -f $@ ] || [ -s $@ ]; then \
 	echo "secateur: $(@D): was not made by make and is left unchanged; move it elsewhere" >&2; exit 1; fi
 
-.PHONY: help all run lab explore kernels wheel standalone docs test lint coverage clean
+TARGETS := help all run lab explore kernels wheel standalone docs test lint coverage clean FORCE
+.PHONY: $(TARGETS)
 
 all: $(EXE)  ## installs into .venv and compiles the kernels once, in about half a minute (default)
 
@@ -32,10 +38,9 @@ help:  ## lists these targets
 $(VENV)/.play: requirements/play.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "secateur needs Python 3.11 or newer (found " + sys.version.split()[0] + ")")' >&2
 	@$(CLAIM)
-	@$(PYTHON) -m bench.clean --list $(VENV) \
-		$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(VENV) </dev/null >&2
-	@$(LIST) $(VENV) $(TELL) "installing into $(VENV)" $(BIN)/python $(PIP) requirements/play.txt </dev/null >&2
-	@$(LIST) $(VENV) $(BIN)/python -c 'import pathlib, sys, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "secateur.pth").write_text("\n".join(sys.argv[1:]))' "$(CURDIR)" "$(CURDIR)/engine/checkout" >&2
+	@{ $(call VENV_IN,$(VENV)); } </dev/null >&2
+	@$(TELL) "installing into $(VENV)" $(BIN)/python $(PIP) requirements/play.txt </dev/null >&2
+	@$(PATHS)
 	@touch $@
 
 # Compiles the kernels into the user's cache, so that the first start is as quick as later ones.
@@ -47,28 +52,41 @@ $(VENV)/.warm: $(VENV)/.play $(KERNELS) uci_main.py
 ifeq ($(origin EVALFILE),command line)
 $(error EVALFILE= is not supported; use the UCI option EvalFile to load a network)
 endif
+ifneq ($(words $(EXE)),1)
+$(error EXE='$(EXE)' is not supported; give a path without blanks)
+endif
+ifneq ($(filter $(TARGETS),$(EXE)),)
+$(error EXE=$(EXE) is not supported, because it is the name of a target)
+endif
 
 # If EXE is given, the executable must work after this folder is deleted: OpenBench builds in a temporary folder.
-$(EXE): $(VENV)/.warm
-	@$(TELL) "writing the launcher" $(BIN)/python -m engine.compiler.launcher $(if $(filter command line,$(origin EXE)),--standing) "$@" </dev/null >&2
+# Look at it at each run of `make`: the sources may have changed, or this folder may be a copy of another.
+$(EXE): $(VENV)/.warm FORCE
+	@$(PATHS)
+ifeq ($(origin EXE),command line)
+	@$(TELL) "copying the engine" $(BIN)/python -m engine.compiler.launcher --standing "$@" </dev/null >&2
+else
+	@[ -x "$@" ] && grep -qsxF "exec $(CURDIR)/$(BIN)/python -X \"launcher=\$$0\" $(CURDIR)/uci_main.py \"\$$@\"" "$@" || \
+		$(BIN)/python -m engine.compiler.launcher "$@" </dev/null >&2
+endif
 
 run: $(EXE)  ## runs the UCI loop on stdin and stdout
 	@exec $(BIN)/python uci_main.py
 
 $(VENV)/.dev: $(VENV)/.play requirements/dev.txt
-	@$(LIST) $(VENV) $(TELL) "installing the development packages" $(BIN)/python $(PIP) requirements/dev.txt </dev/null >&2
+	@$(TELL) "installing the development packages" $(BIN)/python $(PIP) requirements/dev.txt </dev/null >&2
 	@touch $@
 
 # The packages that the match lab needs besides the engine.
 $(VENV)/.lab: $(VENV)/.play requirements/lab.txt
-	@$(LIST) $(VENV) $(TELL) "installing the match lab" $(BIN)/python $(PIP) requirements/lab.txt </dev/null >&2
+	@$(TELL) "installing the match lab" $(BIN)/python $(PIP) requirements/lab.txt </dev/null >&2
 	@touch $@
 
 lab: $(EXE) $(VENV)/.lab  ## adds the packages for the match lab
 
 # The server of the explorer's page.
 $(VENV)/.explore: $(VENV)/.play requirements/explore.txt
-	@$(LIST) $(VENV) $(TELL) "installing the explorer's server" $(BIN)/python $(PIP) requirements/explore.txt </dev/null >&2
+	@$(TELL) "installing the explorer's server" $(BIN)/python $(PIP) requirements/explore.txt </dev/null >&2
 	@touch $@
 
 explore: $(EXE) $(VENV)/.explore  ## opens the explorer, a page that shows pruning
@@ -78,16 +96,15 @@ kernels: $(VENV)/.play  ## compiles the kernels ahead of time for every processo
 	@$(BIN)/python uci_main.py kernels build </dev/null >&2
 
 wheel: kernels  ## builds a wheel for this kind of machine, with kernels and network
-	@$(LIST) dist $(TELL) "building a wheel" \
+	@$(TELL) "building a wheel" \
 		$(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir dist </dev/null >&2
 	@ls -l dist/*.whl >&2
 
 # The environment for the stand-alone program, without Numba.
 $(VENV)-standalone/.ready: requirements/standalone.txt | $(VENV)/.play
 	@$(CLAIM)
-	@$(PYTHON) -m bench.clean --list $(VENV)-standalone \
-		$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(VENV)-standalone </dev/null >&2
-	@$(LIST) $(VENV)-standalone $(TELL) "installing the packages for the stand-alone program" \
+	@{ $(call VENV_IN,$(VENV)-standalone); } </dev/null >&2
+	@$(TELL) "installing the packages for the stand-alone program" \
 		$(VENV)-standalone/bin/python $(PIP) requirements/standalone.txt </dev/null >&2
 	@touch $@
 
@@ -95,14 +112,14 @@ standalone: kernels $(VENV)-standalone/.ready  ## builds a folder with a program
 	@$(TELL) "building the stand-alone program" $(VENV)-standalone/bin/python -m bench.standalone dist </dev/null >&2
 
 $(VENV)/.docs: $(VENV)/.play requirements/docs.txt
-	@$(LIST) $(VENV) $(TELL) "installing the documentation tools" $(BIN)/python $(PIP) requirements/docs.txt </dev/null >&2
+	@$(TELL) "installing the documentation tools" $(BIN)/python $(PIP) requirements/docs.txt </dev/null >&2
 	@touch $@
 
 docs/_build/.ready:
 	@$(CLAIM)
 
 docs: $(VENV)/.docs docs/_build/.ready  ## builds the documentation in docs/_build; warnings are errors
-	@$(LIST) docs/_build $(TELL) "building the documentation" \
+	@$(TELL) "building the documentation" \
 		$(BIN)/python -m sphinx -b html -W --keep-going -n -q docs docs/_build </dev/null >&2
 
 LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && PYTHONPATH=. $(BIN)/lint-imports
@@ -119,7 +136,7 @@ test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 coverage: $(EXE) $(VENV)/.dev  ## runs all tests and reports the coverage of the Python parts
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report term:skip-covered
 
-clean:  ## removes what the other targets created; lists the files that it keeps
-	@$(PYTHON) -m engine.compiler.launcher --remove "$(EXE)" </dev/null >&2
-	@$(PYTHON) -m engine.progress "cleaning" $(PYTHON) -m bench.clean \
-		$(VENV) $(VENV)-standalone docs/_build dist engine/kernels </dev/null >&2
+clean:  ## removes the executable, the kernel libraries and the stand-alone program; names what it leaves in place
+	@$(PYTHON) -m engine.progress "cleaning" $(PYTHON) -m bench.clean "$(EXE)" </dev/null >&2
+	@left=$$(ls -d $(VENV) $(VENV)-standalone docs/_build dist engine/kernels 2>/dev/null | tr '\n' ' '); \
+		[ -z "$$left" ] || echo "left in place: $${left}(rm -r deletes them)" >&2

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
+from unittest.mock import patch
 
 from setuptools import build_meta
 from setuptools.build_meta import prepare_metadata_for_build_editable, prepare_metadata_for_build_wheel
@@ -48,8 +49,7 @@ _is_editable = False
 
 def kernels() -> list[Path]:
     """Returns the paths of the checkout's kernel libraries, sorted."""
-    paths = (ROOT / "engine" / "kernels").glob("*")
-    return sorted(path for path in paths if path.suffix in (".so", ".dll", ".dylib"))
+    return sorted(path for path in (ROOT / "engine" / "kernels").glob("*") if path.suffix in (".so", ".dll", ".dylib"))
 
 
 def platform_tag(libraries: list[Path]) -> str:
@@ -110,8 +110,8 @@ def _folder_of_its_own() -> Iterator[None]:
     with TemporaryDirectory() as folder:
         file = Path(folder, "setup.cfg")
         file.write_text(f"[build]\nbuild_base = {folder}\n[egg_info]\negg_base = {folder}\n{tag}", encoding="utf-8")
-        os.environ["DIST_EXTRA_CONFIG"] = str(file)
-        yield
+        with patch.dict(os.environ, DIST_EXTRA_CONFIG=str(file)):
+            yield
 
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:

@@ -68,8 +68,7 @@ def main(target: Path) -> str | None:
     if problems:
         return f"the program needs up-to-date kernels (run 'make kernels'): {'; '.join(problems)}"
     program = target / "secateur"
-    problem = _obstacle(program)
-    if problem is not None:
+    if problem := _obstacle(program):
         return problem
     try:
         target.mkdir(parents=True, exist_ok=True)

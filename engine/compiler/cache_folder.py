@@ -176,9 +176,22 @@ def remove_listed(folder: Path, text: str) -> None:
                     path.rmdir()
                 elif is_listed(path, folder, names):
                     path.unlink()
+    _remove_marked(folder)
+
+
+def _remove_marked(folder: Path) -> None:
+    """Deletes a folder if it contains only its marker. Raises OSError."""
     if [path.name for path in folder.iterdir()] == [MARKER]:
         (folder / MARKER).unlink()
         folder.rmdir()
+
+
+def renew(*folders: Path) -> None:
+    """Marks as used those of `folders` that have a marker, if possible, so that they are kept."""
+    for folder in folders:
+        with suppress(OSError):
+            if (folder / MARKER).is_file():
+                os.utime(folder)
 
 
 def _sweep(root: Path, current: Path) -> None:
@@ -193,16 +206,10 @@ def _sweep(root: Path, current: Path) -> None:
         # Keep folders used within the last hour, because another version may be starting.
         if unused > KEEP_SECONDS or (rank > KEEP_FOLDERS and unused > 3600):
             with suppress(OSError):
-                _remove(path)
-
-
-def _remove(folder: Path) -> None:
-    """Deletes a build's kernels and marker, then the folder. Raises OSError, also if the folder has other files."""
-    for path in list(folder.iterdir()):
-        if _KERNEL.fullmatch(path.name) or SCRATCH.fullmatch(path.name):
-            path.unlink()
-    (folder / MARKER).unlink()
-    folder.rmdir()
+                for file in list(path.iterdir()):
+                    if _KERNEL.fullmatch(file.name) or SCRATCH.fullmatch(file.name):
+                        file.unlink()
+                _remove_marked(path)
 
 
 def sealed(path: Path, body: bytes) -> bytes:

@@ -33,17 +33,13 @@ from typing import Any, Final
 import numpy as np
 
 from engine.compiler import compiling, library
-from engine.compiler.cache_folder import CACHE_VARIABLE, open_cache
+from engine.compiler.cache_folder import CACHE_VARIABLE, open_cache, renew
 from engine.compiler.levels import SLOW_PEXT_CPUS
-from engine.compiler.library import (
-    BUILD,
-    KERNELS_VARIABLE,
-    PEXT_VARIABLE,
-    REMEDY,
-    VECTORS_VARIABLE,
-    KernelsMissingError,
-)
-from engine.compiler.sources import add_sources, kernel_sources
+from engine.compiler.library import BUILD, KERNELS_VARIABLE, PEXT_VARIABLE, VECTORS_VARIABLE, KernelsMissingError
+from engine.compiler.sources import PROJECT_ROOT, add_sources, kernel_sources
+
+# This may be a standing copy of the project, which is removed if it is not used (`engine.compiler.launcher`).
+renew(PROJECT_ROOT, Path(sys.prefix))
 
 # The library in use, if any, and why other libraries are not used.
 _LIBRARY, _REMARKS = library.choose()
@@ -61,7 +57,7 @@ if _LIBRARY is None:
         if error.name not in ("numba", "llvmlite"):
             raise
         reasons = "; ".join(_REMARKS) or "the requested kernels are not compiled ahead of time"
-        raise KernelsMissingError(f"{reasons}; to compile them here, {REMEDY}") from None
+        raise KernelsMissingError(f"{reasons}; to compile them here, {library.REMEDY}") from None
 
     from engine.compiler import numba_hooks
     from engine.compiler.kernel_cache import KernelCache, save_errors
@@ -118,20 +114,9 @@ def build_hash() -> str:
     """Returns the cache folder's name: 20 hexadecimal digits, a hash of everything that can change machine code."""
     digest = hashlib.sha256()
     features = ",".join(sorted(name for name, present in CPU_FEATURES.items() if present))
-    for part in (
-        sys.implementation.cache_tag,
-        sys.version,
-        numba.__version__,
-        llvmlite.__version__,
-        np.__version__,
-        platform.machine(),
-        CPU_NAME,
-        features,
-        f"pext={USE_PEXT}",
-        f"vectors={VECTOR_BITS}",
-        f"tracing={TRACING}",
-        f"checked={CHECKED}",
-    ):
+    versions = (sys.implementation.cache_tag, sys.version, numba.__version__, llvmlite.__version__, np.__version__)
+    options = (f"pext={USE_PEXT}", f"vectors={VECTOR_BITS}", f"tracing={TRACING}", f"checked={CHECKED}")
+    for part in (*versions, platform.machine(), CPU_NAME, features, *options):
         digest.update(str(part).encode() + b"\0")
     add_sources(digest, kernel_sources())
     digest.update(_companion.encode())
@@ -155,7 +140,7 @@ def keep_apart(fingerprint: str) -> None:
 
 def cache_problem() -> str | None:
     """Returns a line that says why kernels are not cached in the chosen folder; None if they are or need no cache."""
-    if AHEAD_OF_TIME:
+    if AHEAD_OF_TIME or BUILDING:
         return None
     if INTERPRETED:
         return "kernels run as plain Python (NUMBA_DISABLE_JIT)"
@@ -250,10 +235,6 @@ def float_inlined(function: Callable[..., Any]) -> Any:
     return _inner(function, _INLINE | _REORDER)
 
 
-def _last(*arguments: Any) -> Any:
-    return arguments[-1]
-
-
 def hook(function: Callable[..., Any]) -> Any:
     """Declares a function that kernels call in the tracing build.
 
@@ -262,7 +243,7 @@ def hook(function: Callable[..., Any]) -> Any:
     """
     if TRACING:
         return subkernel(function)
-    return _last if INTERPRETED or AHEAD_OF_TIME else numba_hooks.handing_on(function)
+    return (lambda *given: given[-1]) if INTERPRETED or AHEAD_OF_TIME else numba_hooks.handing_on(function)
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

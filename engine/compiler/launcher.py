@@ -1,7 +1,5 @@
 """Writes the executable that a GUI loads: `make` runs `python -m engine.compiler.launcher [--standing] PATH`.
 
-`make clean` runs it with `--remove PATH`, which deletes the executable.
-
 Normally the executable starts the engine in the project's folder. OpenBench's client, however, unpacks the project into
 a temporary folder, runs `make EXE=name`, moves the executable away and deletes the rest. For this client, `--standing`
 first copies the sources and the environment to permanent folders, whose names contain a hash.
@@ -21,7 +19,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from engine.compiler.cache_folder import digest_of, is_listed, listed, mark, remove_listed
+from engine.compiler.cache_folder import digest_of, is_listed, listed, mark, remove_listed, strangers
 from engine.compiler.sources import PROJECT_ROOT, add_sources
 from engine.files import HEAD_LENGTH, Output, open_regular, reason, shown, user_path
 
@@ -29,13 +27,13 @@ ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
 
 #: Environment variable that overrides the folder of standing builds, which are the permanent copies.
 STANDING_VARIABLE = "SECATEUR_STANDING_DIR"
-#: Seconds for which a standing build is kept after the last `make` that used it.
+#: Seconds for which a standing build is kept after its last use, by `make` or by a start of the engine.
 KEEP_SECONDS = 90 * 24 * 3600
 #: Files and folders of the project that a running engine needs.
 _PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
-#: Pattern for the names of standing copies, including repaired ones and unfinished ones from a killed build.
-_COPY = re.compile("(source|environment)-[0-9a-f]{20}(-[a-z0-9_]{8})?")
-_MARKER_TEXT = "Secateur made this folder, and deletes it when no build has asked for it for a while.\n"
+#: Pattern for the names of standing copies. A dot begins the name of an unfinished copy.
+_COPY = re.compile(r"\.?(source|environment)-[0-9a-f]{20}(-[a-z0-9_]{8})?")
+_MARKER_TEXT = "Secateur made this folder, and deletes it when nothing has used it for a while.\n"
 _KIND = "Secateur launcher"
 
 
@@ -66,7 +64,7 @@ def write_launcher(path: Path, standing: bool = False) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
     python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
-    output.replace(launcher_text(python, entry_point))
+    output.replace(os.fsencode(launcher_text(python, entry_point)))
     path.chmod(0o755)
 
 
@@ -77,9 +75,8 @@ def remove_launcher(path: Path) -> None:
     if not path.exists():
         return
     with open_regular(path) as file:
-        is_own = is_launcher(file.read(HEAD_LENGTH + 1))
-    if not is_own:
-        raise FileExistsError(errno.EEXIST, f"is not a {_KIND}; it is left unchanged", str(path))
+        if not is_launcher(file.read(HEAD_LENGTH + 1)):
+            raise FileExistsError(errno.EEXIST, f"is not a {_KIND}; it is left unchanged", str(path))
     path.unlink()
 
 
@@ -89,17 +86,23 @@ def make_standing(root: Path) -> tuple[str, Path]:
     Returns the paths of the interpreter and of the entry point with which a launcher starts the copy. Raises OSError.
     """
     _sweep(root)
-    sources = _copy_once(root / f"source-{_source_hash()}", PROJECT_ROOT, _source_files())
+    source_files = _source_files()
+    digest = hashlib.sha256()
+    add_sources(digest, source_files)
+    sources = _copy_once(root / f"source-{digest.hexdigest()[:20]}", PROJECT_ROOT, source_files)
     prefix = Path(sys.prefix)
     if prefix == Path(sys.base_prefix):
         return sys.executable, sources / "uci_main.py"  # not a virtual environment, so the interpreter is permanent
     digest = hashlib.sha256(sys.version.encode() + (PROJECT_ROOT / "requirements" / "play.txt").read_bytes())
-    environment = _copy_once(root / f"environment-{digest.hexdigest()[:20]}", prefix, _files_below(prefix), links=True)
+    # Leave out the stamps of `make`, and the file that puts this folder on the import path.
+    left_out = {*prefix.glob(".*"), *prefix.glob("lib/*/*/secateur.pth")}
+    files = [path for path in _files_below(prefix) if path not in left_out]
+    environment = _copy_once(root / f"environment-{digest.hexdigest()[:20]}", prefix, files, links=True)
     return str(environment / Path(sys.executable).relative_to(prefix)), sources / "uci_main.py"
 
 
 def _sweep(root: Path) -> None:
-    """Removes the copies in `root` that no build has used for KEEP_SECONDS; keeps a user's own files."""
+    """Removes the copies in `root` that were not used for KEEP_SECONDS; keeps a user's own files."""
     if not root.is_dir():
         return
     for copy in root.iterdir():
@@ -109,26 +112,26 @@ def _sweep(root: Path) -> None:
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
-    """Copies `files` of `origin` to `target`, unless it exists; returns the copy. `links` keeps symbolic links.
+    """Copies `files` of `origin` to `target`, unless a copy exists; returns the copy. `links` keeps symbolic links.
 
-    If files of an existing copy are missing or changed, makes another copy, with `-repaired` after its name.
+    If files of an existing copy are missing or changed, makes another copy, with eight random characters in its name.
     """
-    if os.path.lexists(target):
-        names = listed(target, _MARKER_TEXT)
-        if not names or not all(is_listed(target / name, target, names) for name in names):
-            return _copy_once(target.with_name(f"{target.name}-repaired"), origin, files, links)
-        os.utime(target)  # marks the copy as used
-        return target
+    for copy in sorted(target.parent.glob(f"{target.name}*")):
+        names = listed(copy, _MARKER_TEXT)
+        if names and all(is_listed(copy / name, copy, names) for name in names):
+            os.utime(copy)  # marks the copy as used
+            return copy
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Write the marker with all names first: if this build is killed, a later build can remove the copied files.
-    fresh = Path(tempfile.mkdtemp(prefix=f"{target.name}-", dir=target.parent))
+    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    if os.path.lexists(target):
+        target = target.with_name(fresh.name[1:])
     try:
         digests = {file.relative_to(origin).as_posix(): digest_of(file if links else file.resolve()) for file in files}
         mark(fresh, _MARKER_TEXT, digests)
         for name in digests:
             (fresh / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(origin / name, fresh / name, follow_symlinks=not links)
-        os.utime(fresh)
         fresh.rename(target)
     except OSError:
         if not target.is_dir():  # otherwise another build has made the copy
@@ -144,36 +147,25 @@ def _source_files() -> list[Path]:
     return sorted(file for file in files if file.is_file())
 
 
-def _source_hash() -> str:
-    digest = hashlib.sha256()
-    add_sources(digest, _source_files())
-    return digest.hexdigest()[:20]
-
-
 def _files_below(root: Path) -> list[Path]:
-    """Returns all files and symbolic links below `root`, sorted, except Python's bytecode."""
-    paths = (path for path in root.rglob("*") if path.is_symlink() or not path.is_dir())
-    return sorted(path for path in paths if "__pycache__" not in path.parts and path.suffix != ".pyc")
+    """Returns all files and symbolic links below `root`, sorted, except Python's bytecode and the marker of `root`."""
+    return [path for path in strangers(root, {}) if "__pycache__" not in path.parts and path.suffix != ".pyc"]
 
 
 def _standing_root() -> Path:
     named = os.environ.get(STANDING_VARIABLE)
     if named:
         return user_path(named).absolute()
-    if sys.platform == "darwin":
-        return Path("~/Library/Application Support/secateur/standing").expanduser()
-    return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "secateur" / "standing"
+    data = "~/Library/Application Support" if sys.platform == "darwin" else os.environ.get("XDG_DATA_HOME")
+    return Path(data or "~/.local/share").expanduser() / "secateur" / "standing"
 
 
 if __name__ == "__main__":
     *flags, name = sys.argv[1:] or [""]
-    if not name or flags not in ([], ["--standing"], ["--remove"]):
-        sys.exit("usage: python -m engine.compiler.launcher [--standing|--remove] PATH")
+    if not name or flags not in ([], ["--standing"]):
+        sys.exit("usage: python -m engine.compiler.launcher [--standing] PATH")
     try:
-        if flags == ["--remove"]:
-            remove_launcher(Path(name))
-        else:
-            write_launcher(Path(name), standing=bool(flags))
+        write_launcher(Path(name), standing=bool(flags))
     except OSError as error:
         sys.exit(f"secateur: {shown(error.filename or name)}: {reason(error)}")
     except ValueError as error:

@@ -40,9 +40,8 @@ KERNELS_VARIABLE: Final = "SECATEUR_KERNELS"
 JIT: Final = "jit"
 BUILD: Final = "build"
 
-#: The environment variable that overrides the folder of libraries, and the default folder.
+#: The environment variable that overrides the folder of libraries.
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
-DEFAULT_FOLDER: Final = PROJECT_ROOT / "engine" / "kernels"
 
 #: Environment variables that select builds without libraries, each with a value that selects no such build.
 OTHER_BUILDS: Final = {
@@ -110,12 +109,15 @@ class Description:
     @staticmethod
     def decode(text: str) -> Description:
         """Returns the description that `encode` wrote as `text`. Raises ValueError if `text` has another format."""
-        found = json.loads(text)
-        if found.pop("format") != FORMAT:
-            raise ValueError("has a description of an unknown format")
-        for name, (symbol, parameters, has_result) in found["kernels"].items():
-            found["kernels"][name] = Export(symbol, tuple(Parameter(*one) for one in parameters), has_result)
-        return Description(**found)
+        try:
+            found = json.loads(text)
+            if found.pop("format") != FORMAT:
+                raise ValueError("has a description of an unknown format")
+            for name, (symbol, parameters, has_result) in found["kernels"].items():
+                found["kernels"][name] = Export(symbol, tuple(Parameter(*one) for one in parameters), has_result)
+            return Description(**found)
+        except (AttributeError, KeyError, TypeError):
+            raise ValueError("has a malformed description") from None
 
 
 def read_description(path: Path) -> Description:
@@ -141,9 +143,8 @@ def fitting_description(path: Path, level: Level, sources: str | None) -> Descri
     """
     found = read_description(path)
     if (found.level, found.machine) != (level.name, platform.machine()):
-        raise LibraryError(
-            f"{path}: built for {found.level} on {found.machine}, not for {level.name} on {platform.machine()}"
-        )
+        here = f"{level.name} on {platform.machine()}"
+        raise LibraryError(f"{path}: built for {found.level} on {found.machine}, not for {here}")
     if sources is not None and found.sources != sources:
         raise LibraryError(f"{path}: built from different sources")
     return found
@@ -199,7 +200,7 @@ class Library:
                 name: BuiltKernel(export, self._code[export.symbol])
                 for name, export in self.description.kernels.items()
             }
-        except (OSError, AttributeError, KeyError) as error:
+        except (OSError, AttributeError, KeyError, TypeError) as error:
             raise LibraryError(f"{path}: cannot be loaded: {error}") from None
 
     def runs_here(self) -> bool:
@@ -233,7 +234,7 @@ def not_built(function: Callable[..., Any]) -> Any:
 def folder() -> Path:
     """Returns the folder of libraries. Raises ValueError if FOLDER_VARIABLE names an unknown user's home."""
     named = os.environ.get(FOLDER_VARIABLE)
-    return user_path(named).absolute() if named else DEFAULT_FOLDER
+    return user_path(named).absolute() if named else PROJECT_ROOT / "engine" / "kernels"
 
 
 def build_environment(level: Level) -> dict[str, str]:

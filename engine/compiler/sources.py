@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Final
 
@@ -39,4 +40,4 @@ def add_sources(digest: hashlib._Hash, paths: list[Path]) -> None:
     """
     for path in paths:
         text = path.read_bytes().replace(b"secateur.", b"")
-        digest.update(path.relative_to(PROJECT_ROOT).as_posix().encode() + b"\0" + text + b"\0")
+        digest.update(os.fsencode(path.relative_to(PROJECT_ROOT).as_posix()) + b"\0" + text + b"\0")

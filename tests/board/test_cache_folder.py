@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import tempfile
@@ -24,6 +25,9 @@ from engine.compiler.cache_folder import (
     remove_listed,
     strangers,
 )
+from engine.compiler.library import BUILD as BUILD_KERNELS
+from engine.compiler.library import KERNELS_VARIABLE
+from engine.compiler.sources import add_sources
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX's")
 
@@ -100,6 +104,11 @@ def test_without_any_cache_kernels_are_compiled_and_a_remark_says_so(
     answer = run_tiny(before=no_temporary_folder, **{CACHE_VARIABLE: str(barrier / "kernels")})
     assert (answer["value"], answer["hits"], answer["folder"]) == (12, 0, None)
     assert str(answer["problem"]).startswith("no writable cache folder: kernels are compiled at every start")
+
+
+def test_a_build_of_a_library_needs_no_cache(run_python: Callable[..., str]) -> None:
+    script = "from engine.compiler import jit; print(jit.cache_problem())"
+    assert run_python(script, **{KERNELS_VARIABLE: BUILD_KERNELS}) == "None\n"
 
 
 @posix_only
@@ -185,8 +194,14 @@ def test_a_user_s_files_in_an_old_build_stay(root: Path) -> None:
     (folder / "folder" / KERNEL).touch()
     make_old(folder)
     opened(OTHER)
-    assert {path.name for path in folder.iterdir()} == {*own, "folder"}
+    assert {path.name for path in folder.iterdir()} == {*own, "folder", MARKER}
     assert (folder / "folder" / KERNEL).exists()
+    for name in own:
+        (folder / name).rename(root.parent / name)
+    (folder / "folder").rename(root.parent / "folder")
+    make_old(folder)
+    opened(OTHER)
+    assert not folder.exists()
 
 
 @posix_only
@@ -228,6 +243,16 @@ def test_a_listed_file_that_was_changed_stays(tmp_path: Path) -> None:
     edited.write_text("original")
     remove_listed(folder, "made\n")
     assert not folder.exists()
+
+
+@posix_only
+def test_a_source_file_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / os.fsdecode(b"\xff.py")
+    path.touch()
+    digest = hashlib.sha256()
+    monkeypatch.setattr("engine.compiler.sources.PROJECT_ROOT", tmp_path)
+    add_sources(digest, [path])
+    assert digest.digest() == hashlib.sha256(b"\xff.py\0\0").digest()
 
 
 # --- links -----------------------------------------------------------------------------------------------------------

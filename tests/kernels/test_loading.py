@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from engine.compiler.library import (
     RUNS_HERE,
     VECTORS_VARIABLE,
     Description,
+    LibraryError,
     choose,
     library_path,
     read_description,
@@ -124,6 +126,14 @@ def test_a_library_that_does_not_run_here_is_passed_over(chosen: Choose, level: 
         None,
         [f"no kernels compiled ahead of time for this processor in {tmp_path}"],
     )
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "null", "{}", '{"format": 1}', '{"format": 1, "kernels": {"one": 1}}'])
+def test_a_malformed_description_is_an_error_that_names_the_file(tmp_path: Path, text: str) -> None:
+    path = library_path(LEVELS[0], tmp_path)
+    path.write_bytes(sealed(MARKER + text.encode() + b"\0"))
+    with pytest.raises(LibraryError, match=re.escape(f"{path}: ")):
+        read_description(path)
 
 
 # --- bad files -----------------------------------------------------------------------------------------------------

@@ -329,6 +329,18 @@ def test_an_editable_installation_is_the_checkout_under_the_package_s_name(
     assert run([python, "-c", script], folder) == "0\n"
 
 
+@pytest.mark.parametrize("before", [None, "mine.cfg"])
+def test_a_build_restores_the_variable_that_it_sets(monkeypatch: pytest.MonkeyPatch, before: str | None) -> None:
+    packaging = pytest.importorskip("bench.packaging", reason="needs setuptools")
+    name = "DIST_EXTRA_CONFIG"
+    monkeypatch.setenv(name, before or "")
+    if before is None:
+        monkeypatch.delenv(name)
+    with packaging._folder_of_its_own():
+        assert Path(os.environ[name]).is_file()
+    assert os.environ.get(name) == before
+
+
 @pytest.mark.parametrize("kind", ["folder", "marker", "link", "file", "unlisted"])
 def test_a_stand_alone_program_takes_the_place_of_one_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

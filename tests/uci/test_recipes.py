@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -90,12 +91,22 @@ def test_commands_of_the_document_exist() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix" or shutil.which("make") is None, reason="needs make and a POSIX shell")
-def test_make_refuses_a_network_instead_of_forgetting_it() -> None:
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("EXE=Secateur-0123ABCD EVALFILE=/networks/0123abcd", "EVALFILE= is not supported"),
+        ("EXE=my\\ engine", "EXE='my engine' is not supported; give a path without blanks"),
+        ("EXE=", "EXE='' is not supported; give a path without blanks"),
+        ("EXE=test", "EXE=test is not supported, because it is the name of a target"),
+    ],
+)
+def test_make_refuses_what_it_cannot_do(words: str, problem: str) -> None:
     environment = {name: text for name, text in os.environ.items() if name not in MAKE_VARIABLES}
-    command = ["make", "-n", "EXE=Secateur-0123ABCD", "EVALFILE=/networks/0123abcd"]
+    command = ["make", "-n", *shlex.split(words)]
     done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
-    assert "EVALFILE= is not supported" in done.stderr
+    assert problem in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_an_installation_has_every_package_and_every_file_it_reads() -> None:
