@@ -33,12 +33,12 @@ from eval.training.trainer import Entry, Moment, Recipe, State, Trainer, Trainin
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
 
-#: The files of a run: the kind of each, for messages, and a test of the file's first bytes.
+#: The files of a run in the order in which a new run removes them, after RUN: the kind, and a test of the first bytes.
 _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
     RUN: ("run", lambda head: head.lstrip().startswith(b"{")),
     START: ("network file", is_network),
-    CHECKPOINT: ("checkpoint of a run", lambda head: head[30:44] == b"parameters.npy"),
     LOG: ("log of a run", lambda head: head.startswith(b'{"superbatch": ')),
+    CHECKPOINT: ("checkpoint of a run", lambda head: head[30:44] == b"parameters.npy"),
     FACTS: ("pool of positions", lambda head: head.startswith(b'{\n  "shards": ')),
     TRAINING: ("file of positions", holds_samples),
     VALIDATION: ("file of positions", holds_samples),
@@ -102,11 +102,12 @@ def load_run(folder: Path) -> Run:
             raise TrainingError(f"{shown(folder / name)}: is a link, not a file of the run")
     try:
         run: Run = built(Run, parse_json(read_bytes(path, 1 << 24), with_paths=True), "the run")
+        run.wanted.as_array()  # raises OverflowError for too large a number
     except FileNotFoundError:
         raise TrainingError(f"{shown(folder)}: contains no run to resume") from None
     except OSError as error:
         raise TrainingError(f"{shown(path)}: {reason(error)}") from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise TrainingError(f"{shown(path)}: cannot be used: {printable(str(error))}") from None
     for name in _FILES:
         output_of(folder, name)
@@ -154,7 +155,7 @@ def begin_run(folder: Path, run: Run, start: bytes | None, overwrite: bool) -> N
     """
     check_new(folder, overwrite)  # checked again, because making the pool may take hours
     check_lock(folder / "lock")
-    for name in _FILES.keys() - {RUN}:
+    for name in list(_FILES)[1:]:  # all except RUN
         (folder / name).unlink(missing_ok=True)
     save_run(output_of(folder, RUN), run)
     if start is not None:

@@ -208,6 +208,7 @@ def test_an_edited_log_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -
         ({"data": [1]}, "data has the wrong type: '1'"),
         ({"data": "ab"}, "data has the wrong type: 'ab'"),
         ({"wanted": {"skip": "x"}}, "skip has the wrong type: 'x'"),
+        ({"wanted": {"skip": 10**30}}, "Python int too large to convert to C long"),
         ({"note": 1}, "unexpected keyword argument 'note'"),
         ({"slope": None}, "slope has the wrong type: 'None'"),
         ({"slope": "x"}, "slope has the wrong type: 'x'"),

@@ -17,9 +17,8 @@ from engine.files import Output, shown
 from engine.progress import Steps
 
 if TYPE_CHECKING:
-    from eval.training.pool import Facts
     from eval.training.runs import Run
-    from eval.training.trainer import Recipe, Trainer
+    from eval.training.trainer import Trainer
 
 _EPILOG = """\
 examples:
@@ -127,13 +126,6 @@ def main(arguments: list[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder, "training"):
         return _train(options, folder, run, start, output)
-
-
-def _origin(recipe: Recipe, pool: Facts) -> dict[str, Any]:
-    """Returns the provenance of the weights: the recipe, and the pool's facts except the time that making it took."""
-    data = asdict(pool)
-    del data["seconds"]
-    return {"data": data, "recipe": asdict(recipe)}
 
 
 def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
@@ -258,7 +250,8 @@ def _export(trainer: Trainer, output: Output) -> dict[str, Any]:
         "commit": current_commit(),
         "licence": "GPL-3.0-or-later",
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        **_origin(trainer.recipe, trainer.pool.facts),
+        "data": {name: value for name, value in asdict(trainer.pool.facts).items() if name != "seconds"},
+        "recipe": asdict(trainer.recipe),
         "scale": trainer.scale,
         "positions_seen": sum(entry.positions for entry in log),
         "training_error": log[-1].training,
