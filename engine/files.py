@@ -369,6 +369,13 @@ def locked(path: Path, remove: bool = False) -> Iterator[None]:
                 target.unlink()
 
 
+def check_lock(path: Path) -> None:
+    """Raises OSError unless this process has locked the file that `path` now names."""
+    file = _locked_files.get(Path(os.path.realpath(path)))
+    if file is None or not leads_to(path, file):
+        raise OSError(errno.EBUSY, "the folder or its lock was moved or replaced; nothing more is written", str(path))
+
+
 def _open_locked(target: Path, path: Path) -> tuple[IO[Any], bool]:
     while True:
         is_new = not target.exists()

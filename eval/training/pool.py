@@ -33,7 +33,7 @@ from engine.memory import readable
 from eval.training.kernels.gradients import count_unsound
 from eval.training.kernels.records import PLY, SAMPLE
 from eval.training.samples import Filter, Samples, shard_samples
-from eval.training.shards import Shard, ShardError, find_shards, read_shard
+from eval.training.shards import Shard, ShardError, built, find_shards, read_shard
 
 Reals = npt.NDArray[np.float64]
 
@@ -52,9 +52,10 @@ class Facts:
     """The facts about a pool: its contents and their origin.
 
     The first four fields count shards, games, training positions and validation positions. `share` is the share of
-    games to hold out, and `wanted` the filter. `slope` is the scale in centipawns with which scores predict
-    results best. `crc` is the CRC-32 of the training positions. `sources` lists the games' different settings, each
-    with its number of games. `seconds` is the time that making the pool took, or None if it was not measured.
+    games to hold out, and `wanted` the filter. `slope` is the scale in centipawns with which scores predict results
+    best. `sources` lists the games' different settings, each with its number of games. `seconds` is the time that
+    making the pool took, or None if it was not measured. `crc` is the CRC-32 of the training positions, and
+    `validation_crc` that of the validation positions, or None in older pools.
     """
 
     shards: int
@@ -67,6 +68,7 @@ class Facts:
     crc: int
     sources: list[dict[str, Any]]
     seconds: float | None = field(default=None, compare=False)
+    validation_crc: int | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def build_pool(
     # Each position takes at least the four bytes of a PLY, so the sizes of the files bound the number of positions.
     shards = find_shards(paths, partial)
     count = sum(path.stat().st_size for path in shards) // PLY.itemsize // BUCKET + 1
-    training = validation = crc = 0
+    training = validation = crc = kept_crc = 0
     sources: list[dict[str, Any]] = []
     with ExitStack() as files:
         dealt = [files.enter_context(open_regular(folder / str(number), "x+b")) for number in range(count)]
@@ -122,6 +124,7 @@ def build_pool(
                 invalid = count_of(unsound, "invalid position")
                 raise ShardError(f"{path}: contains {invalid}; check the file with `secateur datagen verify`")
             checking.write(kept.tobytes())
+            kept_crc = zlib.crc32(kept.tobytes(), kept_crc)
             choice = rng.integers(count, size=len(learning))
             for number, file in enumerate(dealt):
                 file.write(learning[choice == number].tobytes())
@@ -138,10 +141,9 @@ def build_pool(
             (folder / str(number)).unlink()
     # The file is shuffled, so its beginning is a random sample.
     slope = _slope(np.fromfile(folder / TRAINING, SAMPLE, SLOPE_POSITIONS))
-    games = sum(source["games"] for source in sources)
-    summary = _summed_up(sources)
+    counts = (len(sources), sum(source["games"] for source in sources), training, validation)
     seconds = round(time.perf_counter() - began, 3)
-    facts = Facts(len(sources), games, training, validation, share, asdict(wanted), slope, crc, summary, seconds)
+    facts = Facts(*counts, share, asdict(wanted), slope, crc, _summed_up(sources), seconds, kept_crc)
     (folder / FACTS).write_text(json.dumps(asdict(facts), indent=2) + "\n", encoding="utf-8")
     return facts
 
@@ -191,8 +193,8 @@ def holds_samples(head: bytes) -> bool:
     return bool(len(samples)) and not count_unsound(readable(samples))
 
 
-def _mapped(path: Path, count: int) -> Any:
-    """Maps a file of SAMPLE[count] into memory. Raises OSError, and ShardError if the file has another size."""
+def _mapped(path: Path, count: int, crc: int | None, show: Callable[[str], None]) -> Any:
+    """Maps a file of SAMPLE[count] into memory. Raises OSError, and ShardError for another size or checksum."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size != count * SAMPLE.itemsize:
@@ -200,22 +202,26 @@ def _mapped(path: Path, count: int) -> Any:
         if not size:
             return readable(np.zeros(0, SAMPLE))
         # Copy on write makes the array writable. Kernels would have to be compiled again for a read-only array.
-        return readable(np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), SAMPLE))
+        samples = readable(np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), SAMPLE))
+    found = 0
+    for first in range(0, count, BUCKET):
+        show(f"checking {path.name}: {first / count:.0%}")
+        found = zlib.crc32(samples[first : first + BUCKET].data, found)
+    if crc not in (None, found):
+        raise ShardError(f"{shown(path)}: is damaged: wrong checksum")
+    return samples
 
 
-def read_facts(folder: Path) -> Facts:
-    """Reads the facts of a pool from its file. Raises OSError, and ShardError if the file is damaged."""
+def open_pool(folder: Path, show: Callable[[str], None] = lambda text: None) -> Pool:
+    """Opens and checks a pool; calls `show` with the progress. Raises OSError, and ShardError if a file is damaged."""
     try:
-        return Facts(**parse_json(read_bytes(folder / FACTS, 1 << 20)))
+        facts: Facts = built(Facts, parse_json(read_bytes(folder / FACTS, 1 << 20)), "the pool")
+        if facts.slope <= 0:
+            raise ValueError("slope must be greater than 0")
     except (ValueError, TypeError) as error:
         raise ShardError(f"{shown(folder / FACTS)}: is damaged: {printable(str(error))}") from None
-
-
-def open_pool(folder: Path) -> Pool:
-    """Opens a pool. Raises OSError, and ShardError if its facts are damaged or a file has the wrong size."""
-    facts = read_facts(folder)
-    training, validation = _mapped(folder / TRAINING, facts.training), _mapped(folder / VALIDATION, facts.validation)
-    return Pool(training, validation, facts)
+    training = _mapped(folder / TRAINING, facts.training, facts.crc, show)
+    return Pool(training, _mapped(folder / VALIDATION, facts.validation, facts.validation_crc, show), facts)
 
 
 def batches(seed: int, chunks: int, size: int, step: int) -> Iterator[npt.NDArray[np.int64]]:

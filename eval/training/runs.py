@@ -10,11 +10,11 @@ If a run is killed and then resumed, it repeats the unfinished superbatch, and t
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -23,20 +23,22 @@ from typing import Final
 
 import numpy as np
 
-from engine.files import Output, open_regular, parse_json, printable, read_bytes, reason, replace_file, shown
+from engine.files import Output, check_lock, open_regular, parse_json, printable, read_bytes, reason, shown
 from eval.network.format import is_network, read_network
 from eval.training.kernels.gradients import Floats, new_vector, parameter_count
 from eval.training.pool import FACTS, TRAINING, VALIDATION, holds_samples
 from eval.training.samples import Filter
+from eval.training.shards import built
 from eval.training.trainer import Entry, Moment, Recipe, State, Trainer, TrainingError, first_state, state_from
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
 
-#: The files of a run except RUN: the kind of each, for messages, and a test of the file's first bytes.
+#: The files of a run in the order in which a new run removes them, after RUN: the kind, and a test of the first bytes.
 _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
+    RUN: ("run", lambda head: head.lstrip().startswith(b"{")),
     START: ("network file", is_network),
-    CHECKPOINT: ("checkpoint of a run", lambda head: head[30:44] == b"parameters.npy"),
     LOG: ("log of a run", lambda head: head.startswith(b'{"superbatch": ')),
+    CHECKPOINT: ("checkpoint of a run", lambda head: head[30:44] == b"parameters.npy"),
     FACTS: ("pool of positions", lambda head: head.startswith(b'{\n  "shards": ')),
     TRAINING: ("file of positions", holds_samples),
     VALIDATION: ("file of positions", holds_samples),
@@ -91,30 +93,30 @@ def check_new(folder: Path, overwrite: bool) -> None:
 def load_run(folder: Path) -> Run:
     """Returns the run that `run.json` describes, and checks that the folder's other files can belong to a run.
 
-    Raises TrainingError if `run.json` is missing or unusable, or if a run's file is a link, because the run would write
-    to the link's target. Raises OSError if a file with the name of a run's file is of another kind.
+    Raises TrainingError if `run.json` is missing or unusable, if a run's file is a link, because the run would write to
+    the link's target, or if `start.snet` is not its network. Raises OSError or NetworkError for another kind of file.
     """
     path = folder / RUN
-    for name in (RUN, *_FILES):
+    for name in _FILES:
         if (folder / name).is_symlink():
             raise TrainingError(f"{shown(folder / name)}: is a link, not a file of the run")
     try:
-        values = parse_json(read_bytes(path, 1 << 24), with_paths=True)
-        values["wanted"] = Filter(**values["wanted"])
-        values["recipe"] = Recipe(**values["recipe"])
-        run = Run(**values | {"data": tuple(values["data"])})
+        run: Run = built(Run, parse_json(read_bytes(path, 1 << 24), with_paths=True), "the run")
+        run.wanted.as_array()  # raises OverflowError for too large a number
     except FileNotFoundError:
         raise TrainingError(f"{shown(folder)}: contains no run to resume") from None
     except OSError as error:
         raise TrainingError(f"{shown(path)}: {reason(error)}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise TrainingError(f"{shown(path)}: cannot be used: {printable(str(error))}") from None
     for name in _FILES:
-        _output(folder, name)
+        output_of(folder, name)
+    if (folder / START).exists() and read_network(folder / START).digest() != run.recipe.start:
+        raise TrainingError(f"{shown(folder / START)}: is not part of this run; move it")
     return run
 
 
-def _output(folder: Path, name: str) -> Output:
+def output_of(folder: Path, name: str) -> Output:
     """Returns the output for a file of a run. Raises OSError if the file is not writable or is of another kind."""
     kind, is_own = _FILES[name]
     return Output(folder / name, is_own, kind)
@@ -152,34 +154,34 @@ def begin_run(folder: Path, run: Run, start: bytes | None, overwrite: bool) -> N
     `start` is the contents of the start network's file, or None. Raises OSError, and TrainingError as `check_new` does.
     """
     check_new(folder, overwrite)  # checked again, because making the pool may take hours
-    for name in _FILES:
+    check_lock(folder / "lock")
+    for name in list(_FILES)[1:]:  # all except RUN
         (folder / name).unlink(missing_ok=True)
-    save_run(folder, run)
+    save_run(output_of(folder, RUN), run)
     if start is not None:
-        replace_file(folder / START, start)
+        output_of(folder, START).replace(start)
 
 
-def save_run(folder: Path, run: Run) -> None:
+def save_run(output: Output, run: Run) -> None:
     """Writes `run.json`. Raises OSError."""
-    replace_file(folder / RUN, json.dumps(asdict(run), indent=2).encode() + b"\n")
+    output.replace(json.dumps(asdict(run), indent=2) + "\n")
 
 
 def adopt_pool(folder: Path, new: Path) -> None:
     """Moves a pool from `new` to a run's folder. `pool.json` comes last and marks the pool complete. Raises OSError."""
     for name in _POOL:
-        _output(folder, name)  # checked again, so that only a file of the run is replaced
+        output_of(folder, name)  # checked again, so that only a file of the run is replaced
         (new / name).replace(folder / name)
 
 
-def state_outputs(folder: Path) -> tuple[Output, Output]:
-    """Returns the outputs for the checkpoint and the log. Raises OSError as `_output` does."""
-    return _output(folder, CHECKPOINT), _output(folder, LOG)
+def _text(log: list[Entry]) -> bytes:
+    return "".join(json.dumps(asdict(entry)) + "\n" for entry in log).encode()
 
 
 def save_state(outputs: tuple[Output, Output], state: State) -> None:
     """Writes `state` to the checkpoint and its log to the log file. Raises OSError."""
     checkpoint, log_file = outputs
-    lines = "".join(json.dumps(asdict(entry)) + "\n" for entry in state.log).encode()
+    lines = _text(state.log)
     buffer = io.BytesIO()
     np.savez(
         buffer,
@@ -202,31 +204,33 @@ def load_state(folder: Path, recipe: Recipe) -> State:
     path = folder / CHECKPOINT
     if not path.exists():
         return state_from(read_network(folder / START), recipe) if recipe.start else first_state(recipe)
-    size = parameter_count(recipe.hidden, recipe.buckets)
     vectors: dict[str, Floats] = {}
     try:
         with open_regular(path) as file, np.load(file) as data:
             for name in ("parameters", "momentum", "squares"):
                 # `new_vector` aligns the memory, because the order of sums must not depend on the alignment.
-                vectors[name] = new_vector(size)
+                vectors[name] = new_vector(parameter_count(recipe.hidden, recipe.buckets))
                 vectors[name][:] = data[name]
-            log = [Entry(**parse_json(line)) for line in data["log"].tobytes().splitlines()]
-            pool = int(data["pool"])
+            log = [built(Entry, parse_json(line), LOG) for line in data["log"].tobytes().splitlines()]
+            return State(**vectors, log=log, pool=int(data["pool"]))
     except OSError as error:
         raise TrainingError(f"{shown(path)}: {reason(error)}") from None
-    except (EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+    except Exception as error:  # NumPy and zipfile raise errors of many types for a damaged file
         raise TrainingError(f"{shown(path)}: is damaged: {printable(str(error))}") from None
-    return State(**vectors, log=log, pool=pool)
 
 
 def train(
     folder: Path, trainer: Trainer, on_step: Callable[[Moment], None], on_superbatch: Callable[[Entry], None]
 ) -> None:
     """Trains the remaining superbatches. Calls `on_step` after each step; saves the state after each superbatch, then
-    calls `on_superbatch`. Raises OSError, and TrainingError if training diverges.
+    calls `on_superbatch`. Raises OSError, and TrainingError if training diverges or if `log.jsonl` was edited.
     """
-    outputs = state_outputs(folder)
+    outputs, log = (output_of(folder, CHECKPOINT), output_of(folder, LOG)), trainer.state.log
+    # A killed run may have saved its checkpoint, but not yet its log.
+    if outputs[1].digest not in ("", *(hashlib.sha256(_text(part)).hexdigest() for part in (log, log[:-1]))):
+        raise TrainingError(f"{shown(folder / LOG)}: differs from the log in {CHECKPOINT}; move it to continue the run")
     while not trainer.is_finished:
         entry = trainer.superbatch(on_step)
+        check_lock(folder / "lock")
         save_state(outputs, trainer.state)
         on_superbatch(entry)

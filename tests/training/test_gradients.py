@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from engine.compiler.jit import kernel
+from engine.memory import readable
 from eval.network.reference import active_features
 from eval.training.kernels.gradients import (
     CHUNK,
@@ -27,6 +28,7 @@ from eval.training.kernels.gradients import (
     sample_features,
 )
 from eval.training.kernels.optimizer import MOST_WEIGHT, adamw_step, make_step, reduce_gradients
+from eval.training.kernels.records import SAMPLE
 from tests.board.board_positions import RARE_POSITIONS
 from tests.eval.eval_positions import varied
 from tests.training.float_network import exact, loss_of, samples_of
@@ -166,6 +168,23 @@ def test_what_is_no_chess_is_counted() -> None:
     broken[1]["position"]["occupied"] = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
     broken[3]["position"]["pieces"][0] = 0
     assert count_unsound(broken) == 2
+
+
+def test_damaged_positions_are_safe() -> None:
+    samples = readable(np.frombuffer(np.random.default_rng(41).bytes(32 * 2000), SAMPLE).copy())
+    samples["position"]["pieces"][:500] = 0
+    samples["position"]["occupied"][:2] = 0, 1
+    rows = np.zeros((2, 32), np.int64)
+    for sample in samples:
+        count = features_of(sample, rows)
+        assert 0 <= count <= 32
+        assert 0 <= rows.min() <= rows.max() < 768
+    _, layers = random_layers(8, seed=42)
+    out = np.zeros(len(samples), np.float32)
+    outputs(layers, samples, BLEND, new_scratch(HIDDEN), out)
+    units = np.tile(np.clip(layers.bias, 0.0, 1.0), 2) ** 2
+    assert out[0] == pytest.approx(float(layers.output_bias[0] + units @ layers.output[0]), rel=1e-4)
+    assert np.isfinite(out).all()
 
 
 # --------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eval.training import pool as pool_module
-from eval.training.pool import TRAINING, Facts, batches, build_pool, held_out, open_pool
+from eval.training.pool import TRAINING, VALIDATION, Facts, batches, build_pool, held_out, open_pool
 from eval.training.samples import ALL, Filter, Samples, samples
 from eval.training.shards import ShardError, read_shard
 
@@ -78,6 +78,18 @@ def test_an_incomplete_pool_is_refused(made: Path, tmp_path: Path) -> None:
         path.write_bytes(path.read_bytes()[:-lost])
         with pytest.raises(ShardError, match=r"training\.samples: has \d+ bytes instead of \d+$"):
             open_pool(tmp_path)
+
+
+@pytest.mark.parametrize("name", [TRAINING, VALIDATION])
+def test_a_damaged_pool_is_refused(made: Path, tmp_path: Path, name: str) -> None:
+    build(tmp_path, made)
+    data = bytearray((tmp_path / name).read_bytes())
+    data[5000] ^= 1
+    (tmp_path / name).write_bytes(data)
+    shown: list[str] = []
+    with pytest.raises(ShardError, match=rf"{name}: is damaged: wrong checksum$"):
+        open_pool(tmp_path, shown.append)
+    assert shown[-1] == f"checking {name}: 0%"
 
 
 def test_an_epoch_reads_everything_once_and_in_its_own_order() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from eval.network.format import MAGIC, encode_network, read_network
 from eval.training import pool
 from eval.training.commands import train
 from eval.training.pool import FACTS
-from eval.training.runs import Run, load_run, new_pool, save_run
+from eval.training.runs import RUN, Run, load_run, new_pool, output_of, save_run
 from eval.training.samples import Filter
 from eval.training.trainer import Entry, Moment, Recipe, Trainer, TrainingError
 from tests.eval.networks import random_network
@@ -34,7 +36,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_a_run_is_read_back(tmp_path: Path) -> None:
     run = Run(Recipe(scale=123.5), ("a", "b"), True, Filter(skip=3, quiet=False, halfmoves=30), 0.25)
-    save_run(tmp_path, run)
+    save_run(output_of(tmp_path, RUN), run)
     assert load_run(tmp_path) == run
     with pytest.raises(TrainingError, match=r"contains no run to resume$"):
         load_run(tmp_path / "other")
@@ -114,7 +116,7 @@ def test_a_lost_pool_is_made_again(folder: Path, trained: Path) -> None:
     assert read_network(output).features.tobytes() == read_network(trained).features.tobytes()
 
 
-@pytest.mark.parametrize("name", ["net.snet", "log.jsonl", "checkpoint.npz"])
+@pytest.mark.parametrize("name", ["net.snet", "log.jsonl", "checkpoint.npz", "run.json"])
 def test_a_file_that_takes_the_place_of_an_output_stays(
     made: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     name: str,
@@ -142,6 +144,93 @@ def test_a_file_that_takes_the_place_of_an_output_stays(
         assert read_network(beside).provenance["recipe"]["seed"] == 9
     else:
         assert beside.stat().st_size
+
+
+def test_a_run_whose_folder_was_moved_writes_nothing_more(
+    made: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, moved = tmp_path / "net.snet", tmp_path / "moved"
+    folder, other = output.with_suffix(".training"), trained.with_suffix(".training")
+    really = Trainer.superbatch
+
+    def superbatch(self: Trainer, on_step: object) -> Entry:
+        if len(self.state.log) == 1:
+            folder.rename(moved)
+            shutil.copytree(other, folder)
+        return really(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "superbatch", superbatch)
+        assert uci_main.main(arguments(made, output, "--quiet", "--seed", "9")) == 1
+    told = f"{folder / 'lock'}: the folder or its lock was moved or replaced; nothing more is written"
+    assert capsys.readouterr().err == f"secateur train: {told}\n"
+    assert contents(folder) == contents(other)
+    assert not output.exists()
+    assert train.main(["--output", str(output), "--checkpoint", str(moved), "--resume", "--quiet"]) == 0
+
+
+@pytest.mark.parametrize("more", [["--resume"], ["--overwrite"]])
+def test_a_network_that_the_run_did_not_begin_with_stays(
+    made: Path, trained: Path, folder: Path, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [*([] if more == ["--resume"] else [str(made), *TINY]), "--quiet", *more]
+    output = folder.with_suffix(".snet")
+    (folder / "start.snet").write_bytes(trained.read_bytes())
+    before = contents(folder)
+    assert train.main([*given, "--output", str(output)]) == 1
+    assert capsys.readouterr().err == f"secateur train: {folder / 'start.snet'}: is not part of this run; move it\n"
+    assert contents(folder) == before
+
+
+def test_an_edited_log_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--output", str(folder.with_suffix(".snet")), "--resume", "--quiet"]
+    path = folder / "log.jsonl"
+    log = path.read_bytes()
+    lines = log.splitlines(keepends=True)
+    noted = log.replace(b'{"superbatch": 2, ', b'{"superbatch": 2, "note": "good", ')
+    for text in (noted, log + b"a note\n", log + lines[0], b"".join(lines[:-2])):
+        path.write_bytes(text)
+        assert train.main(given) == 1
+        told = f"secateur train: {path}: differs from the log in checkpoint.npz; move it to continue the run\n"
+        assert capsys.readouterr().err == told
+        assert path.read_bytes() == text
+    path.write_bytes(b"".join(lines[:-1]))  # as if the run had been killed before it wrote the log
+    assert train.main(given) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"recipe": {"threads": True}}, "threads has the wrong type: 'True'"),
+        ({"recipe": {"superbatches": 1.5}}, "superbatches has the wrong type: '1.5'"),
+        ({"recipe": None}, "recipe has the wrong type: 'None'"),
+        ({"network": [1]}, "network has the wrong type: '[1]'"),
+        ({"data": [1]}, "data has the wrong type: '1'"),
+        ({"data": "ab"}, "data has the wrong type: 'ab'"),
+        ({"wanted": {"skip": "x"}}, "skip has the wrong type: 'x'"),
+        ({"wanted": {"skip": 10**30}}, "Python int too large to convert to C long"),
+        ({"note": 1}, "unexpected keyword argument 'note'"),
+        ({"slope": None}, "slope has the wrong type: 'None'"),
+        ({"slope": "x"}, "slope has the wrong type: 'x'"),
+        ({"slope": 0}, "slope must be greater than 0"),
+        ({"training": None}, "training has the wrong type: 'None'"),
+        ({"sources": [1]}, "sources has the wrong type: '1'"),
+    ],
+)
+def test_edited_facts_of_a_run_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any], words: str
+) -> None:
+    pool_file, run_file = folder / FACTS, folder / RUN
+    path = pool_file if change.keys() <= json.loads(pool_file.read_bytes()).keys() - {"wanted"} else run_file
+    values = json.loads(path.read_bytes())
+    for key, value in change.items():
+        values[key] = values[key] | value if isinstance(value, dict) else value
+    path.write_text(json.dumps(values, indent=2), encoding="utf-8")
+    assert train.main(["--output", str(folder.with_suffix(".snet")), "--resume", "--quiet"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"secateur train: {path}: ")
+    assert error.endswith(f"{words}\n")
+    assert error.count("\n") == 1
 
 
 def test_the_earlier_run_stays_until_the_new_one_can_begin(

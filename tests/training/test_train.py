@@ -155,7 +155,8 @@ def test_a_network_is_trained_further(made: Path, trained: Path, tmp_path: Path)
     assert np.abs(integer_scores(after, samples) - integer_scores(before, samples)).max() <= 10
     # A run that has finished no superbatch begins with its network again.
     first = output.read_bytes()
-    (output.with_suffix(".training") / "checkpoint.npz").unlink()
+    for name in ("checkpoint.npz", "log.jsonl"):
+        (output.with_suffix(".training") / name).unlink()
     assert train.main(["--output", str(output), "--resume", "--quiet"]) == 0
     assert output.read_bytes() == first
     assert uci_main.main(arguments(made, output, *more, "--rate", "1e-3", "--overwrite")) == 0

@@ -18,7 +18,7 @@ from eval.training.kernels.gradients import CHUNK
 from eval.training.kernels.records import SAMPLE
 from eval.training.pool import Facts, Pool
 from eval.training.quantise import measure, quantised
-from eval.training.runs import CHECKPOINT, load_state, save_state, state_outputs
+from eval.training.runs import CHECKPOINT, LOG, load_state, output_of, save_state
 from eval.training.trainer import Recipe, Trainer, TrainingError, first_state
 from tests.training.float_network import samples_of
 
@@ -108,10 +108,18 @@ def test_training_twice_gives_the_same(pool: Pool) -> None:
 
 def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:
     trainer = Trainer(RECIPE, pool, first_state(RECIPE))
-    save_state(state_outputs(tmp_path), trainer.state)
+    save_state((output_of(tmp_path, CHECKPOINT), output_of(tmp_path, LOG)), trainer.state)
     path = tmp_path / CHECKPOINT
     data = path.read_bytes()
-    for damaged in (data[: len(data) // 2], b"", data[:2000] + b"x" * 100 + data[2100:]):
+    entry = data.index(b"PK\x01\x02")  # the first one in the table of contents
+    for damaged in (
+        data[: len(data) // 2],
+        b"",
+        data[:2000] + b"x" * 100 + data[2100:],
+        data[: entry + 8] + b"\x01" + data[entry + 9 :],  # "encrypted"
+        data[: entry + 10] + b"\x63" + data[entry + 11 :],  # an unknown compression
+        data.replace(b"{'descr': '<f4'", b"(((((((((((((((", 1),
+    ):
         path.write_bytes(damaged)
         with pytest.raises(TrainingError, match=r"checkpoint\.npz: is damaged: "):
             load_state(tmp_path, RECIPE)
@@ -119,7 +127,7 @@ def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:
 
 def test_other_data_are_refused(pool: Pool, tmp_path: Path) -> None:
     trainer = Trainer(RECIPE, pool, first_state(RECIPE))
-    save_state(state_outputs(tmp_path), trainer.state)
+    save_state((output_of(tmp_path, CHECKPOINT), output_of(tmp_path, LOG)), trainer.state)
     with pytest.raises(TrainingError, match="the data differ from those that the run began with"):
         Trainer(RECIPE, pool_of(pool.training, pool.validation, crc=2), load_state(tmp_path, RECIPE))
 

@@ -17,9 +17,8 @@ from engine.files import Output, shown
 from engine.progress import Steps
 
 if TYPE_CHECKING:
-    from eval.training.pool import Facts
     from eval.training.runs import Run
-    from eval.training.trainer import Recipe, Trainer
+    from eval.training.trainer import Trainer
 
 _EPILOG = """\
 examples:
@@ -114,9 +113,8 @@ def main(arguments: list[str]) -> int:
     folder = options.checkpoint or options.output.with_suffix(".training")
     if folder.absolute() == options.output.absolute():
         raise UsageError(f"--output {shown(options.output)} is the folder of the run; expected FILE.snet")
-    if options.plot is not None:
-        with arguments_are_judged():
-            options.plot = check_path(options.plot)
+    with arguments_are_judged():
+        options.plot = options.plot and check_path(options.plot)
     run, start = _run(options, folder)
     if output.size and not options.overwrite:
         if not options.resume:
@@ -128,13 +126,6 @@ def main(arguments: list[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder, "training"):
         return _train(options, folder, run, start, output)
-
-
-def _origin(recipe: Recipe, pool: Facts) -> dict[str, Any]:
-    """Returns the provenance of the weights: the recipe, and the pool's facts except the time that making it took."""
-    data = asdict(pool)
-    del data["seconds"]
-    return {"data": data, "recipe": asdict(recipe)}
 
 
 def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
@@ -182,14 +173,15 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
 
 def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | None, output: Output) -> int:
     from eval.training.pool import FACTS, open_pool
-    from eval.training.runs import load_state, save_run, train
+    from eval.training.runs import RUN, load_run, load_state, output_of, save_run, train
     from eval.training.trainer import Trainer
     from eval.training.training_view import TrainingView, plot_losses
 
     if not (options.resume and (folder / FACTS).exists()):
         _make_pool(options, folder, run, start)
-    with Steps("preparing the run", options.quiet):
-        pool = open_pool(folder)
+    record, run = output_of(folder, RUN), load_run(folder)  # read again, now that the folder is locked
+    with Steps("preparing the run", options.quiet) as steps:
+        pool = open_pool(folder, steps.show)
         trainer = Trainer(run.recipe, pool, load_state(folder, run.recipe))
     if not options.quiet:
         loaded = "" if pool.facts.seconds is None else f", loaded in {pool.facts.seconds:.1f} s"
@@ -205,7 +197,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
         raise CommandError(f"interrupted; pass --resume to continue the run in {shown(folder)}") from None
     with Steps("measuring and writing the network", options.quiet):
         facts = _export(trainer, output)
-        save_run(folder, replace(run, network=output.digest))
+        save_run(record, replace(run, network=output.digest))
     if options.plot is not None:
         title = f"{shown(options.output.name)}: {pool.facts.training:,} positions, H = {run.recipe.hidden}"
         plot_losses(trainer.state.log, options.plot, title)
@@ -258,7 +250,8 @@ def _export(trainer: Trainer, output: Output) -> dict[str, Any]:
         "commit": current_commit(),
         "licence": "GPL-3.0-or-later",
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        **_origin(trainer.recipe, trainer.pool.facts),
+        "data": {name: value for name, value in asdict(trainer.pool.facts).items() if name != "seconds"},
+        "recipe": asdict(trainer.recipe),
         "scale": trainer.scale,
         "positions_seen": sum(entry.positions for entry in log),
         "training_error": log[-1].training,
