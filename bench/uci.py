@@ -85,7 +85,7 @@ class Engine(chess.engine.UciProtocol):
             self._silence.reschedule(min(self.loop.time() + READY_SECONDS, self._latest_start))
         super().pipe_data_received(fd, data)
         if len(self.buffer[fd]) > LINE_LIMIT:
-            self.buffer[fd].clear()
+            self.buffer[fd][:] = b"info string "  # so that the rest of the line means nothing
 
     def line_received(self, line: str) -> None:
         """Records when `bestmove` arrives, the last line without a score, and the first refusal of a file."""
