@@ -230,7 +230,7 @@ def is_unchanged(raw: RawGame) -> bool:
     # cutechess-cli and fastchess describe the end of the game in the last comment.
     end = re.search(r"[{,]([^{},]*)\}\s+\S+\s*$", moves)
     if end is not None and termination_of(" ".join(end[1].split())) != Termination.OTHER:
-        moves = moves[: end.start(1)] + moves[end.end(1) :]
+        moves = f"{moves[: end.start()]} *"
     own_tags = MATCH_TAG not in raw.tags or raw.tags.keys() <= _TAGS
     return own_tags and all(map(_WORD.fullmatch, moves.split()[:-1]))
 

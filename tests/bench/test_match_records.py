@@ -10,7 +10,8 @@ import pytest
 from bench import records
 from bench.commands import match
 from bench.description import Book, MatchDescription
-from bench.results import GameResult, MatchResult
+from bench.live import LiveView
+from bench.results import GameResult, MatchResult, Termination
 from bench.schedule import make_plan
 from tests.bench.fakes import BOOK, FAKE, fake
 
@@ -77,6 +78,15 @@ def test_texts_that_break_the_table_are_refused_before_any_game(
     assert errors.count("\n") == 1
     assert f"argument {option}: expected one line of printable UTF-8 text" in errors
     assert not list(ledger.iterdir())
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_an_engine_that_cannot_play_is_told_at_once(quiet: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    with LiveView(("A", "B"), 2, quiet=quiet) as view:
+        view.add_problem("engine A cannot be started")
+        assert capsys.readouterr().err == "engine A cannot be started\n"
+        view.add(GameResult(0, 0, "A", "B", "0-1", Termination.CRASH))
+        assert len(view.told) == 2 - quiet
 
 
 def test_the_name_of_a_book_is_printable() -> None:

@@ -164,6 +164,11 @@ def test_mistakes_are_one_line_each(source: Path, tmp_path: Path, capsys: pytest
     assert not (tmp_path / "new").exists()
 
 
+def test_an_engine_that_does_not_start_leaves_no_empty_file(source: Path, tmp_path: Path) -> None:
+    assert command.main(arguments(tmp_path / "new", "--engine", f"cmd={sys.executable}", "arg=-c0")) == 1
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_run_that_another_process_plays_is_only_shown(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
