@@ -121,9 +121,10 @@ def _check_id(text: str) -> None:
 
 
 def check_unused(text: str, folder: Path | None = None) -> None:
-    """Raises `LedgerError` if the id `text` is invalid, and `RecordThereError` if the ledger has a record with it."""
+    """Raises `LedgerError` if the id or a file of the ledger is invalid, and `RecordThereError` if the id is used."""
     _check_id(text)
-    load(folder), load_suites(folder)  # an invalid file would prevent the update of the table
+    load(folder)  # an invalid file would prevent the update of the table
+    load_suites(folder)
     path = (LEDGER if folder is None else folder) / f"{text}.json"
     if os.path.lexists(path):
         raise RecordThereError(f"the ledger already has a record {text}; choose another id")
@@ -212,7 +213,10 @@ def save(record: Record, folder: Path | None = None) -> Path:
 
 
 def check_suite(text: str, suite: str, overwrite: bool, folder: Path | None = None) -> None:
-    """Raises `LedgerError` unless the id `text` is new or, with `overwrite`, that of an earlier record of the suite."""
+    """Raises `LedgerError` unless the id `text` is new or, with `overwrite`, that of an earlier record of the suite.
+
+    Also raises `LedgerError` if a file of the ledger is invalid.
+    """
     _check_id(text)
     load(folder)  # an invalid file would prevent the update of the table
     there = load_suites(folder).get(text)
