@@ -1,20 +1,8 @@
-"""Output with rich: the table of a running match's figures, and the console for results."""
+"""The console of rich for results."""
 
 from __future__ import annotations
 
 from typing import Any
-
-
-def figures_table(figures: dict[str, str]) -> Any:
-    """Returns a rich table of two columns: the labels (the keys of `figures`) and their texts."""
-    from rich.table import Table
-
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-    for label, text in figures.items():
-        table.add_row(label, text)
-    return table
 
 
 def result_console() -> Any:

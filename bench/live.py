@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.results import GameResult
 from bench.stats import Sprt, Tally, elo_text, estimate
-from engine.progress import Display, duration
+from engine.progress import Display, duration, say
 
 #: The time left is estimated from this many recent games, because the earlier games of a resumed match arrive at once.
 PACE_GAMES = 64
@@ -41,17 +41,17 @@ class LiveView(Display):
         self._games.append(game)
         self._finished.append(time.monotonic())
         if game.fault is not None:
-            self.add_problem(game.fault)
+            self.add_problem(game.fault, self.shows_lines)
 
-    def add_problem(self, text: str) -> None:
-        """Adds a line about a problem. Prints it at once unless the view is quiet."""
+    def add_problem(self, text: str, at_once: bool = True) -> None:
+        """Adds a line about a problem. Prints it if `at_once`, even if the view is quiet."""
         self._faults.append(text)
-        if self.shows_lines:
-            self.say(text)
+        if at_once:
+            say(text)
             self.told.append(text)
 
-    def figures(self) -> dict[str, str]:
-        """Returns the texts of the display, by their labels."""
+    def line(self) -> str:
+        """Returns the figures in one line."""
         done = len(self._games)
         figures = {"games": f"{done} of {self._planned} finished"}
         for name in self._engines if len(self._engines) > 2 else self._engines[:1]:
@@ -70,8 +70,4 @@ class LiveView(Display):
             figures["time left"] = duration(pace * (self._planned - done)) + " at most" * (self._sprt is not None)
         if self._faults:
             figures["faults"] = str(len(self._faults))
-        return figures
-
-    def line(self) -> str:
-        """Returns the figures in one line."""
-        return "; ".join(f"{label} {text}" for label, text in self.figures().items())
+        return "; ".join(f"{label} {text}" for label, text in figures.items())

@@ -145,7 +145,8 @@ class StateFile:
                 raise ValueError
         except (IndexError, ValueError, KeyError, TypeError):
             command = self._key.removeprefix("secateur-")
-            raise PairsError(f"{shown(path)}:1: not a state file of this version of `secateur {command}`") from None
+            problem = f"1: not a state file of this version of `secateur {command}`" if text else " is empty"
+            raise PairsError(f"{shown(path)}:{problem}") from None
         for number, line in enumerate(lines[1:], start=2):
             try:
                 self._take(parse_json(line))
@@ -161,10 +162,11 @@ class StateFile:
     def _take(self, line: dict[str, int]) -> None:
         """Adds the result in a parsed line. Raises KeyError, TypeError, AttributeError or ValueError for a bad line."""
         number, points = line["number"], line.get("points")
-        if type(number) is not int or (points is not None and (type(points) is not int or abs(points) > 2)):
+        count = line["faults"] if points is None else points
+        if type(number) is not int or number < 0 or type(count) is not int or (points is not None and abs(points) > 2):
             raise ValueError
         if points is None:
-            self.faults += line["faults"]
+            self.faults += count
         else:
             self.results[number] = points
 

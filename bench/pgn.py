@@ -7,10 +7,13 @@ have `{ book }`. Files are split into games before the games are parsed, so a br
 
 from __future__ import annotations
 
+import codecs
 import io
 import logging
 import re
+import tempfile
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,10 +24,16 @@ import chess.engine
 import chess.pgn
 
 from bench.results import WHITE_POINTS, GameResult, MoveRecord, Termination
-from engine.files import Output, quoted, read_bytes, reason, shown
+from engine.files import Output, count_of, quoted, read_bytes, reason, shown
 
 #: The tag with the fingerprint of the match's description.
 MATCH_TAG: Final = "MatchId"
+
+#: The names of all tags that `format_game` writes.
+_TAGS: Final = {
+    *("Event", "Site", "Date", "Round", "White", "Black", "Result", "FEN", "SetUp", "Opening", "PlyCount"),
+    *("WhiteTimeControl", "BlackTimeControl", "TimeControl", "Termination", "TerminationDetails", MATCH_TAG),
+}
 
 #: The PGN `Termination` tag of games that did not end by the rules of chess.
 _STANDARD_TERMINATION: Final = {
@@ -60,6 +69,9 @@ _WORD: Final = re.compile(
     r"\{?(book|\d+\.+|[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](=[QRBN])?[+#]?|O-O(-O)?[+#]?"
     r"|[-+]?M?\d[\d.]*(/\d+)?s?,?|n=\d+|\[%e(val|mt)|#?[-+]?\d[\d.:]*(,\d+)?\])?\}?"
 )
+
+#: The characters of such a word whose end may be missing.
+_CUT_WORD: Final = re.compile(r"[KQRBNOMa-hklmnostvx\d{\[%=#+./:,-]{0,12}")
 
 #: The largest PGN file that can be read, in bytes.
 MOST_BYTES: Final = 2 << 30
@@ -159,6 +171,15 @@ class PgnLog:
         self._gap = b""
         return self.flush()
 
+    def save_elsewhere(self) -> str:
+        """Tries to write the waiting games to a new file in the current or the temporary folder. Returns where."""
+        for folder in ("", tempfile.gettempdir()):
+            with suppress(OSError):
+                other = Output(Path(folder, self.output.path.name), lambda head: True, "file of games").beside()
+                other.replace(b"".join(self.waiting))
+                return f"the {count_of(len(self.waiting), 'unsaved game')} went to {shown(other.path)}"
+        return f"{count_of(len(self.waiting), 'game')} not saved"
+
     def flush(self) -> bool:
         """Tries to write the waiting games. Returns whether all were written; a failure is described in `problem`."""
         while self.waiting:
@@ -182,17 +203,36 @@ def is_pgn(head: bytes) -> bool:
     return _TAG.fullmatch(decode(head.lstrip().partition(b"\n")[0]).strip()) is not None
 
 
-def is_cut_game(raw: RawGame, event: str, players: Collection[str]) -> bool:
-    """Returns whether `raw` is a truncated game in the style of `format_game`, of this event and these players."""
+def is_cut_game(raw: RawGame, event: str, players: Collection[str], match_id: str | None = None) -> bool:
+    """Returns whether `raw` is a truncated game in the style of `format_game`, of this event and these players.
+
+    With `match_id`, the game must also be of that match.
+    """
     begin = f'[Event "{_escape(event)}"]\n[Site "?"]\n'
-    moves = raw.text.partition("\n\n")[2]
-    is_whole = re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves) is not None  # perhaps followed by other text
-    words = moves.split()[:-1]  # the last word may be cut
-    if is_whole or not all(map(_WORD.fullmatch, words)) or not raw.text.replace("\n", "").isprintable():
+    head, gap, moves = raw.text.partition("\n\n")
+    *words, last = moves.split() or [""]  # the last word, and the last tag if there are no moves, may be cut
+    if match_id is not None and raw.tags.get(MATCH_TAG, "" if gap else match_id) != match_id:
         return False
-    if not (raw.text.startswith(begin) or begin.startswith(raw.text)):
-        return False
-    return all(raw.tags[name] in players for name in ("White", "Black") if name in raw.tags)
+    return (
+        not re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves)  # a whole game, perhaps followed by other text
+        and all(map(_WORD.fullmatch, words))
+        and (_WORD.fullmatch(last) or _CUT_WORD.fullmatch(last)) is not None
+        and raw.text.replace("\n", "").isprintable()
+        and (raw.text.startswith(begin) or begin.startswith(raw.text))
+        and (raw.tags.keys() <= _TAGS and len(raw.tags) >= head.count("\n") + bool(gap))
+        and all(raw.tags[name] in players for name in ("White", "Black") if name in raw.tags)
+    )
+
+
+def is_unchanged(raw: RawGame) -> bool:
+    """Returns whether the tags of a game of ours, and the words of any game, are only those that programs write."""
+    moves = re.split(r"\r?\n\r?\n", raw.text, maxsplit=1)[-1]
+    # cutechess-cli and fastchess describe the end of the game in the last comment.
+    end = re.search(r"[{,]([^{},]*)\}\s+\S+\s*$", moves)
+    if end is not None and termination_of(" ".join(end[1].split())) != Termination.OTHER:
+        moves = f"{moves[: end.start()]} *"
+    own_tags = MATCH_TAG not in raw.tags or raw.tags.keys() <= _TAGS
+    return own_tags and all(map(_WORD.fullmatch, moves.split()[:-1]))
 
 
 @dataclass(frozen=True)
@@ -263,10 +303,11 @@ def split_games(source: str | Path | bytes) -> Iterator[RawGame]:
     first_line = 1
     in_moves = in_comment = False
     for number, line in enumerate(data.splitlines(keepends=True), start=1):
-        if line.startswith(b"[") and in_moves and (not in_comment or _TAG.fullmatch(decode(line).strip())):
+        text = line.removeprefix(codecs.BOM_UTF8)
+        if text.startswith(b"[") and in_moves and (not in_comment or _TAG.fullmatch(decode(text).strip())):
             yield RawGame(first_line, start, data[start:offset])
             start, first_line, in_moves, in_comment = offset, number, False, False
-        elif line.strip() and not line.startswith((b"[", b"%")):
+        elif text.strip() and not text.startswith((b"[", b"%")):
             in_moves = True
         if in_moves:
             opened, closed = line.rfind(b"{"), line.rfind(b"}")
@@ -279,11 +320,12 @@ def split_games(source: str | Path | bytes) -> Iterator[RawGame]:
 
 def decode(data: bytes) -> str:
     """Decodes a PGN or EPD file as UTF-8, without an incomplete last character, or if that fails, as Latin-1."""
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         if error.reason == "unexpected end of data":  # cut in the middle of a character
-            return data[: error.start].decode("utf-8-sig")
+            return data[: error.start].decode("utf-8")
         return data.decode("latin-1")  # the encoding of the PGN standard
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.description import DescriptionError, MatchDescription
 from bench.engines import compile_kernels
-from bench.pgn import MATCH_TAG, is_cut_game, is_pgn, split_games
+from bench.pgn import MATCH_TAG, is_cut_game, is_pgn, is_unchanged, split_games
 from bench.results import MatchResult
 from bench.runners.base import Collector, OnGame, OnProblem, PlayError, Runner
 from bench.runners.builtin import BuiltinRunner
@@ -40,7 +40,7 @@ def play(
         plan = make_plan(description)
         with ExitStack() as held:
             if description.pgn:
-                held.enter_context(locked(Path(description.pgn)))
+                held.enter_context(locked(Path(description.pgn), remove=True))
             compile_kernels(description.engines, description.cluster)
             _check_games(description)  # again, because another match may have written games meanwhile
             collector = Collector(plan, on_game, on_problem)
@@ -74,6 +74,8 @@ def _check_games(description: MatchDescription) -> None:
         is_ours &= (
             "PlyCount" in raw.tags and raw.is_complete and {raw.tags.get("White"), raw.tags.get("Black")} <= names
         )
+        if is_ours and not is_unchanged(raw):
+            raise DescriptionError(f"{shown(pgn)}:{raw.line}: this game was annotated or changed; name another file")
         if not is_ours and raw is games[-1]:  # perhaps a match was killed while it wrote this game
             is_ours = any(is_cut_game(raw, event, names) for event in events)
         if not is_ours:

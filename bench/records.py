@@ -87,9 +87,9 @@ class Record:
 
     @property
     def figure(self) -> str:
-        """The Elo, such as `+38.1 +- 9.2`, or the share of the points if there is no Elo."""
+        """The Elo, such as `+38.1 +- 9.2`, or the share of the points in the pairs if there is no Elo."""
         if self.elo is None or self.elo_error is None:
-            return f"{100 * self.points:.1f} % of the points"
+            return f"{100 * self.points:.1f} % of the points" if self.pentanomial else "no pair of games"
         return f"{self.elo:+.1f} +- {self.elo_error:.1f}"
 
     @property
@@ -121,8 +121,10 @@ def _check_id(text: str) -> None:
 
 
 def check_unused(text: str, folder: Path | None = None) -> None:
-    """Raises `LedgerError` if the id `text` is invalid, and `RecordThereError` if the ledger has a record with it."""
+    """Raises `LedgerError` if the id or a file of the ledger is invalid, and `RecordThereError` if the id is used."""
     _check_id(text)
+    load(folder)  # an invalid file would prevent the update of the table
+    load_suites(folder)
     path = (LEDGER if folder is None else folder) / f"{text}.json"
     if os.path.lexists(path):
         raise RecordThereError(f"the ledger already has a record {text}; choose another id")
@@ -189,19 +191,18 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
             data = parse_json(read_bytes(path, limit=1 << 20))
             lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
             record = kind(**{**data, **lists})
+            _line(record)  # fails if a value has the wrong type
         except json.JSONDecodeError as error:
             raise LedgerError(f"{path}:{error.lineno}: {error.msg}") from None
         except OSError as error:
             raise LedgerError(f"{path}: {reason(error)}") from None
-        except (TypeError, AttributeError):
+        except (TypeError, AttributeError, ValueError) as error:
             names = ", ".join(item.name for item in fields(kind))
-            raise LedgerError(f"{path}: a record must be a JSON object with the fields {names}") from None
-        except ValueError as error:
-            raise LedgerError(f"{path}: {error}") from None
+            raise LedgerError(f"{path}: {error}; a record must be a JSON object with the fields {names}") from None
         if record.id != path.stem:
             raise LedgerError(f"{path}: the record has the id {record.id}, but the file's name requires {path.stem}")
         found.append(record)
-    return sorted(found, key=lambda record: (record.date, record.id))
+    return sorted(found, key=lambda record: (str(record.date), record.id))
 
 
 def save(record: Record, folder: Path | None = None) -> Path:
@@ -212,8 +213,12 @@ def save(record: Record, folder: Path | None = None) -> Path:
 
 
 def check_suite(text: str, suite: str, overwrite: bool, folder: Path | None = None) -> None:
-    """Raises `LedgerError` unless the id `text` is new or, with `overwrite`, that of an earlier record of the suite."""
+    """Raises `LedgerError` unless the id `text` is new or, with `overwrite`, that of an earlier record of the suite.
+
+    Also raises `LedgerError` if a file of the ledger is invalid.
+    """
     _check_id(text)
+    load(folder)  # an invalid file would prevent the update of the table
     there = load_suites(folder).get(text)
     if there is not None and (there.suite != suite or not overwrite):
         advice = "choose another id" if there.suite != suite else "pass --overwrite to replace it"
@@ -281,7 +286,7 @@ def _line(record: Record | SuiteRecord) -> str:
 def circumstances_of(description: MatchDescription) -> dict[str, str]:
     """Returns a dict with the fields `book` and `time_control` of the record of a match."""
     limits = list(dict.fromkeys(str(engine.limit) for engine in description.engines))
-    book = Path(description.book.file).name if description.book else "start position"
+    book = shown(Path(description.book.file).name) if description.book else "start position"
     return {"book": book, "time_control": " against ".join(limits)}
 
 

@@ -37,7 +37,7 @@ GRACE_SECONDS: Final = 2.0
 QUIT_SECONDS: Final = 2.0
 #: Messages quote at most this many characters of a line.
 LAST_LENGTH: Final = 200
-#: The longest line in bytes. The start of a longer line is dropped.
+#: The longest line in bytes. A longer line is ignored.
 LINE_LIMIT: Final = 1 << 20
 #: Scores are clamped to plus or minus this many centipawns.
 SCORE_LIMIT: Final = 1_000_000
@@ -79,13 +79,13 @@ class Engine(chess.engine.UciProtocol):
         super().send_line(line)
 
     def pipe_data_received(self, fd: int, data: Any) -> None:
-        """Records the arrival time, extends the time limit for silence, and drops the start of an overlong line."""
+        """Records the arrival time, extends the time limit for silence, and makes an overlong line meaningless."""
         self._last_heard = time.perf_counter()
         if self._silence is not None and not self._silence.expired():
             self._silence.reschedule(min(self.loop.time() + READY_SECONDS, self._latest_start))
         super().pipe_data_received(fd, data)
         if len(self.buffer[fd]) > LINE_LIMIT:
-            self.buffer[fd].clear()
+            self.buffer[fd][:] = b"info string "  # so that the rest of the line means nothing
 
     def line_received(self, line: str) -> None:
         """Records when `bestmove` arrives, the last line without a score, and the first refusal of a file."""

@@ -34,6 +34,7 @@ class Counter:
         self._threads = threads
         self._moves = list(board.legal_moves)
         self._counts = [0] * len(self._moves)
+        self._done = 0
         self._stop = np.zeros(1, np.int64)
         self._lock = threading.Lock()
         self._failure: Exception | None = None
@@ -63,8 +64,8 @@ class Counter:
     def run(self, on_progress: Callable[[float], None] | None = None) -> dict[chess.Move, int] | None:
         """Returns the perft by root move, or None if `stop` was called. Raises RuntimeError if a thread fails.
 
-        After each part, `on_progress` gets that part's number divided by the number of parts, on the thread that
-        counted the part. With several threads, parts may end out of order.
+        After each part, `on_progress` gets the share of the parts that are counted, on the thread that counted the
+        part. Calls do not overlap, and the share grows with each call.
         """
         workers = [
             threading.Thread(target=self._work, args=(on_progress,), name=f"perft {number}")
@@ -98,8 +99,9 @@ class Counter:
                 count = int(perft_kernel(stack, self._depth, self._codes[root], first, last, self._stop))
                 with self._lock:
                     self._counts[root] += count
-                if on_progress is not None:
-                    on_progress((ticket + 1) / len(self._pieces))
+                    self._done += 1
+                    if on_progress is not None:
+                        on_progress(self._done / len(self._pieces))
         except Exception as error:
             self._failure = error
             self.stop()

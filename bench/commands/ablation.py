@@ -126,17 +126,19 @@ def main(arguments: list[str]) -> int:
         if options.ledger:
             for technique in techniques:
                 records.check_unused(_id(technique, options))
-        commits = records.tested_commits(options.commit)
-    plan = make_plan(description)
-    for problem in plan.problems:
-        _say(problem)
+        options.commit = records.tested_commits(options.commit)
     with ExitStack() as held:
         if options.state is not None:
-            held.enter_context(locked(options.state))
+            held.enter_context(locked(options.state, remove=True))
+        state = StateFile(options.state, "ablation")
+        with Steps("reading the book", options.quiet):
+            plan = make_plan(description)
+        for problem in plan.problems:
+            _say(problem)
         if options.bench_nodes is None and (options.ledger or options.state):
             options.bench_nodes = _count_benchmark(options.quiet)
         keys = [technique.key for technique in techniques]
-        state = _state(keys, description, commits, options)
+        _begin(state, keys, description.adjudication, options)
         stopped = ""
         try:
             _play(keys, plan, state, options)
@@ -207,21 +209,19 @@ def _count_benchmark(quiet: bool) -> int:
     return result.nodes
 
 
-def _state(
-    keys: Sequence[str], description: MatchDescription, commits: Sequence[str], options: argparse.Namespace
-) -> StateFile:
-    """Resumes or begins a run; returns its state. Raises `PairsError` if the file is unusable or of another run."""
-    state = StateFile(options.state, "ablation")
+def _begin(state: StateFile, keys: Sequence[str], rules: Adjudication, options: argparse.Namespace) -> None:
+    """Resumes or begins the run of `state`. Raises `PairsError` if the state is of another run or cannot be saved."""
     games = {name: getattr(options, name) for name in ("tc", "book", "order", "plies", "seed", "bench_nodes")}
-    games |= {"hash": HASH, "techniques": keys, "share": SHARE, "adjudication": asdict(description.adjudication)}
+    games |= {"hash": HASH, "techniques": keys, "share": SHARE, "adjudication": asdict(rules)}
     if state.settings is None:
-        state.begin({"games": games, "commits": commits})
-        return state
-    played = state.settings.get("games", {})
+        state.begin({"games": games, "commits": options.commit})
+        return
+    played, tested = state.settings.get("games"), state.settings.get("commits")
+    if not isinstance(played, dict) or not isinstance(tested, list) or not all(isinstance(one, str) for one in tested):
+        raise PairsError(f"{shown(options.state)}:1: not the settings of an ablation run")
     differ = [name for name, value in json.loads(json.dumps(games)).items() if played.get(name) != value]
     if differ:
         raise PairsError(f"{shown(options.state)}: belongs to a run with other settings ({', '.join(differ)})")
-    return state
 
 
 def _play(keys: Sequence[str], plan: Plan, state: StateFile, options: argparse.Namespace) -> None:

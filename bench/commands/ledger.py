@@ -11,7 +11,7 @@ from bench.results import MatchResult
 from bench.stats import Sprt
 from engine.arguments import Parser, command
 from engine.errors import OK
-from engine.files import count_of
+from engine.files import count_of, quoted
 
 
 @command("secateur ledger")
@@ -28,19 +28,26 @@ def main(arguments: list[str]) -> int:
     return OK
 
 
+def one_line(text: str) -> str:
+    """Returns `text`. Raises ArgumentTypeError if it has a line break or a character that cannot be printed."""
+    if not text.isprintable():
+        raise argparse.ArgumentTypeError(f"expected one line of printable UTF-8 text, got {quoted(text)}")
+    return text
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options that record a match in the ledger."""
     group = parser.add_argument_group("ledger")
     group.add_argument("--ledger", metavar="ID", help="record the result in bench/ledger/ID.json")
-    group.add_argument("--what", metavar="TEXT", help="description of the test, in one line")
+    group.add_argument("--what", type=one_line, metavar="TEXT", help="description of the test, in one line")
     add_circumstances(group)
 
 
 def add_circumstances(group: argparse._ActionsContainer) -> None:
     """Adds the options `--commit`, `--bench-nodes` and `--note` for a record."""
-    group.add_argument("--commit", action="append", default=[], help="tested commit (default: the current one)")
+    group.add_argument("--commit", type=one_line, action="append", default=[], help="tested commit (default: HEAD)")
     group.add_argument("--bench-nodes", type=int, metavar="N", help="node count of `secateur bench`")
-    group.add_argument("--note", default="", help="a remark for the record")
+    group.add_argument("--note", type=one_line, default="", help="a remark for the record")
 
 
 def prepare(options: argparse.Namespace) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Collection
 
@@ -18,6 +17,7 @@ from bench.schedule import make_plan, pairings
 from bench.stats import Sprt, Tally, summary
 from engine.arguments import Parser, command, complain, complain_about
 from engine.errors import arguments_are_judged
+from engine.progress import Steps
 
 _EPILOG = """\
 examples:
@@ -44,14 +44,16 @@ def main(arguments: list[str]) -> int:
         if not options.dry_run:
             prepare(options)
     if options.dry_run:
-        print(pick_runner(description).command_line(make_plan(description)))
+        with Steps("reading the book", options.quiet):
+            plan = make_plan(description)
+        print(pick_runner(description).command_line(plan))
         return 0
     result = play_shown("match", description, options.quiet)
     if options.json:
         print(json.dumps(result.to_json(), indent=2))
     else:
         _report(result)
-    return conclude("match", options, result, circumstances_of(description), description.pgn)
+    return conclude(options, result, circumstances_of(description))
 
 
 def add_result_arguments(parser: Parser) -> None:
@@ -76,19 +78,12 @@ def prepare(options: argparse.Namespace) -> None:
 
 
 def conclude(
-    name: str,
-    options: argparse.Namespace,
-    result: MatchResult,
-    circumstances: dict[str, str],
-    pgn: str | None = None,
-    test: Sprt | None = None,
+    options: argparse.Namespace, result: MatchResult, circumstances: dict[str, str], test: Sprt | None = None
 ) -> int:
     """Plots and records a result if the options say so; returns the exit status. `test` is the SPRT, if any.
 
-    If the match was interrupted, prints how to resume it from its PGN file `pgn`. Raises `PlotError` or `LedgerError`.
+    Raises `PlotError` or `LedgerError`.
     """
-    if result.interrupted and pgn:
-        print(f"secateur {name}: interrupted; --resume continues {pgn}", file=sys.stderr)
     if options.plot is not None:
         from bench.plots import plot_match
 

@@ -13,6 +13,7 @@ from bench.results import MatchResult
 from bench.stats import MODELS, Sprt, Tally, summary, to_json
 from engine.arguments import Parser, command
 from engine.errors import CommandError, arguments_are_judged
+from engine.files import shown
 from engine.progress import Steps
 
 #: The default number of rounds, which is more than a test with sensible bounds needs.
@@ -72,13 +73,12 @@ def main(arguments: list[str]) -> int:
         with Steps(f"reading {options.file}", options.quiet):
             results = _read(options.file, options.engine_under_test)
         report_problems("sprt", results)
-        circumstances = {"book": Path(options.book or "").name, "time_control": options.tc or ""}
-        pgn = None
+        circumstances = {"book": shown(Path(options.book or "").name), "time_control": shown(options.tc or "")}
     else:
         results = play_shown("sprt", description, options.quiet, test)
-        circumstances, pgn = circumstances_of(description), description.pgn
+        circumstances = circumstances_of(description)
     _report(results, test, options.json)
-    return conclude("sprt", options, results, circumstances, pgn, test)
+    return conclude(options, results, circumstances, test)
 
 
 def _read(path: str, engine: str | None) -> MatchResult:

@@ -23,12 +23,12 @@ from bench.display import result_console
 from bench.engines import EngineSpec, EngineSpecError, compile_kernels, engine_from_pairs, this_engine
 from bench.game import check_engine
 from bench.pairs import MINUS, PLUS, PairsError, PairsTask, Progress, StateFile, make_task, play_pairs
-from bench.schedule import make_plan
+from bench.schedule import Plan, make_plan
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, Spsa, SpsaError, default_gain, select
 from engine.arguments import Parser, command
 from engine.errors import FAILED, OK, arguments_are_judged
 from engine.files import count_of, locked, replace_file, shown
-from engine.progress import say
+from engine.progress import Steps, say
 from search import tunables
 from search.tunables import Tunable
 
@@ -115,14 +115,13 @@ def main(arguments: list[str]) -> int:
             _check_no_run_options(options)
     if is_new:
         run.games.engines[0].resolved_program()
-        make_plan(run.games)
         if run.games.book is None:
             say("secateur spsa: note: without --book, every game begins from the start position")
     with ExitStack() as held:
         if options.resume:
             StateFile(path, "spsa", write=False)  # raises PairsError for a missing file, which `locked` would create
         if not options.show:
-            held.enter_context(locked(path))
+            held.enter_context(locked(path, remove=True))
         state = StateFile(path, "spsa", read=not is_new, write=not options.show)
         if not is_new:
             run = _stored_run(options, state)
@@ -142,9 +141,11 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
         def on_problem(text: str) -> None:
             say(f"secateur spsa: {text}")  # even with --quiet
 
+        with Steps("reading the book", options.quiet):
+            plan = make_plan(run.games)
         with Progress(state, run.schedule.iterations, "iterations", options.quiet, partial(_most_changed, spsa)):
             try:
-                tune(run, spsa, state, _settings(run, options), on_problem, options.concurrency, options.cluster)
+                tune(plan, run, spsa, state, _settings(run, options), on_problem, options.concurrency, options.cluster)
             except KeyboardInterrupt:
                 interrupted = True
     is_finished = len(state.results) >= run.schedule.iterations
@@ -197,6 +198,7 @@ class Run:
 
 
 def tune(
+    plan: Plan,
     run: Run,
     spsa: Spsa,
     state: StateFile,
@@ -205,14 +207,13 @@ def tune(
     concurrency: int = 1,
     cluster: str | None = None,
 ) -> None:
-    """Plays the missing iterations, `concurrency` at a time. Mutates `spsa` and `state`.
+    """Plays the missing iterations with the openings of `plan`, `concurrency` at a time. Mutates `spsa` and `state`.
 
     First checks that the engine can play. Then, if the state is new, writes `settings` as its first line, which
     replaces an earlier run in the file. An iteration in which an engine fails is reported and has no result. Raises
-    `SpsaError` if the engine cannot play, `PairsError` and `ClusterError` as `play_pairs` does, and `BookError` if the
-    book cannot be used. The state stays valid after any exception.
+    `SpsaError` if the engine cannot play, and `PairsError` and `ClusterError` as `play_pairs` does. The state stays
+    valid after any exception.
     """
-    openings = make_plan(run.games).openings
     compile_kernels(run.games.engines, cluster)
     problem = check_engine(run.side(0, spsa.result()))
     if problem is not None:
@@ -223,7 +224,7 @@ def tune(
 
     def task(iteration: int) -> PairsTask:
         plus, minus = (run.side(side, values) for side, values in enumerate(spsa.propose(iteration)))
-        return make_task(iteration, plus, minus, openings, run.games.adjudication)
+        return make_task(iteration, plus, minus, plan.openings, run.games.adjudication)
 
     def problem_of(iteration: int, fault: str) -> None:
         on_problem(f"iteration {iteration + 1}: {fault}")

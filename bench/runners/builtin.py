@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench.cluster import map_unordered
-from bench.game import GameTask, play_task
+from bench.game import play_task
 from bench.pgn import MATCH_TAG, PgnLog, RawGame, format_game, is_cut_game, read_games, split_games
-from bench.results import GameResult
+from bench.results import GameResult, MatchResult
 from bench.runners.base import Collector, PlayError, Runner, unfit_engines
 from bench.schedule import Plan
-from engine.files import count_of
+from engine.files import count_of, shown
 
 
 class BuiltinRunner(Runner):
@@ -34,7 +34,7 @@ class BuiltinRunner(Runner):
     def run(self, plan: Plan, collector: Collector) -> None:
         """Passes the games of a resumed match's PGN file to `collector`, then plays the missing games of `plan`."""
         description, problems = plan.description, collector.result.problems
-        done, log = _open_log(plan, problems)
+        done, log = _open_log(plan, collector.result)
         if not all(collector.add(game) for game in done):
             return
         known = {game.game for game in done}
@@ -54,31 +54,29 @@ class BuiltinRunner(Runner):
                         problems.append(f"game {task.game + 1} ({task.white.name} - {task.black.name}): {error}")
                         continue
                     if log is not None:
-                        _save(log, plan, task, game, collector)
+                        controls = (str(task.white.limit), str(task.black.limit))
+                        text = (game, description.event, controls, description.fingerprint(), task.round_name)
+                        had_problem = log.problem is not None
+                        log.append(format_game(*text))
+                        if log.problem is not None and not had_problem:
+                            collector.on_problem(log.problem)
                     if not collector.add(game):
                         break
         except KeyboardInterrupt:
             collector.result.interrupted = True
         if log is not None and (not log.flush() or log.output.path != Path(str(description.pgn))):
-            lost = f" ({count_of(len(log.waiting), 'game')} not saved)" if log.waiting else ""
-            problems.append(f"{log.problem}{lost}")
+            problems.append("; ".join([str(log.problem), *([log.save_elsewhere()] if log.waiting else [])]))
+        elif collector.result.interrupted:
+            can_resume = log is not None and (description.resume or collector.result.games)
+            advice = f"; --resume continues {shown(str(description.pgn))}" if can_resume else ""
+            collector.result.notes.append(f"interrupted{advice}")
 
 
-def _save(log: PgnLog, plan: Plan, task: GameTask, game: GameResult, collector: Collector) -> None:
-    """Appends a game to the PGN file. Passes the first problem with the file, but no later ones, to `collector`."""
-    description = plan.description
-    controls = (str(task.white.limit), str(task.black.limit))
-    had_problem = log.problem is not None
-    log.append(format_game(game, description.event, controls, description.fingerprint(), task.round_name))
-    if log.problem is not None and not had_problem:
-        collector.on_problem(log.problem)
-
-
-def _open_log(plan: Plan, problems: list[str]) -> tuple[list[GameResult], PgnLog | None]:
+def _open_log(plan: Plan, result: MatchResult) -> tuple[list[GameResult], PgnLog | None]:
     """Returns the games in the PGN file of a resumed match, and the log for further games (None without a PGN file).
 
-    Adds a line to `problems` for each game in the file that does not count. Raises `PlayError` if a game in the file
-    was not written by this match, and OSError.
+    Adds a line to the problems or notes of `result` for each game in the file that does not count. Raises `PlayError`
+    if a game in the file was not written by this match, and OSError.
     """
     description = plan.description
     if description.pgn is None:
@@ -89,7 +87,7 @@ def _open_log(plan: Plan, problems: list[str]) -> tuple[list[GameResult], PgnLog
         return [], log
     raws = list(split_games(path))
     log.go_on(_end_of_games(plan, path, raws))
-    return _played(plan, path, raws, problems), log
+    return _played(plan, path, raws, result), log
 
 
 def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
@@ -100,15 +98,15 @@ def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
     for raw in raws:
         if raw.is_complete and raw.tags.get(MATCH_TAG) == fingerprint:
             end = raw.end
-        elif raw is not raws[-1] or not is_cut_game(raw, description.event, players):
+        elif raw is not raws[-1] or not is_cut_game(raw, description.event, players, fingerprint):
             raise PlayError(f"{path}:{raw.line}: this game was not written by this match; name another file")
     return end
 
 
-def _played(plan: Plan, path: Path, raws: list[RawGame], problems: list[str]) -> list[GameResult]:
+def _played(plan: Plan, path: Path, raws: list[RawGame], result: MatchResult) -> list[GameResult]:
     """Returns the scheduled games in the file, each once, with their numbers in the schedule.
 
-    Adds a line to `problems` for each game that is invalid, not in the schedule, or a duplicate.
+    Adds a problem for each game that is invalid, not in the schedule, or a duplicate, and a note for a truncated game.
     """
     missing = {(task.round_name, task.white.name, task.black.name): task for task in plan.tasks()}
     found: list[GameResult] = []
@@ -121,8 +119,9 @@ def _played(plan: Plan, path: Path, raws: list[RawGame], problems: list[str]) ->
             found.append(replace(game, game=task.game, pair=task.pair))
             continue
         title = f"game {name[:20]} of {game.white[:40]} and {game.black[:40]}"
-        problems.append(f"{path}:{raw.line}: {title} is not in the schedule or appears twice; it is not counted")
+        result.problems.append(f"{path}:{raw.line}: {title} is not in the schedule or appears twice; it is not counted")
     if raws and not raws[-1].is_complete:
         faults.pop()  # a truncated last game is unfinished, not faulty
-    problems += faults
+        result.notes.append(f"{shown(path)}:{raws[-1].line}: drops the unfinished last game")
+    result.problems += faults
     return found

@@ -115,6 +115,9 @@ class ExternalRunner(Runner):
                 finally:
                     _take_over(games, Path(name), played, problems)
         result = collector.result
+        if result.interrupted:
+            kept = f"; the finished games are in {shown(games.path)}" if description.pgn and games.size else ""
+            result.notes.append(f"interrupted{kept}")
         unwanted = result.stopped_early or result.interrupted
         if not unwanted and (status != 0 or len(result.games) < plan.game_count):
             problems.append(
@@ -194,7 +197,7 @@ def finished_game(line: str) -> GameResult | None:
 
 
 def _follow(command: list[str], collector: Collector, last_lines: deque[str]) -> int:
-    """Runs `command` until it ends, `collector.add` returns False, or Ctrl-C is pressed; returns its exit status.
+    """Runs `command` until it ends, `collector.add` returns False, or Ctrl-C or SIGTERM; returns its exit status.
 
     Passes the games that the command reports to `collector`, and the other lines of its output to `last_lines`.
     """
@@ -209,6 +212,9 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
         start_new_session=True,
     )
     assert process.stdout is not None
+    before = signal.getsignal(signal.SIGTERM) or signal.SIG_DFL
+    with contextlib.suppress(ValueError):  # only the main thread can handle signals
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for line in process.stdout:
             text = printable(line.rstrip()[:_LONGEST_LINE])
@@ -230,6 +236,8 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
         process.stdout.close()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # ends the program and engines that are still running
+        with contextlib.suppress(ValueError):
+            signal.signal(signal.SIGTERM, before)
     return process.wait()
 
 
@@ -239,7 +247,10 @@ def _take_over(games: Output, path: Path, played: IO[bytes], problems: list[str]
         if not leads_to(path, played):
             raise OSError(errno.EEXIST, "another program replaced or removed the new games")
         data = played.read(MOST_BYTES)
-        if data and (not games.size or any(raw.is_complete for raw in split_games(data))):
+        if data and games.size and not any(raw.is_complete for raw in split_games(data)):
+            problems.append(f"{shown(games.path)}: keeps its games; the unfinished new games are in {shown(path)}")
+            return
+        if data:
             games.replace(data)
         if leads_to(path, played) and os.fstat(played.fileno()).st_size == len(data):
             path.unlink()

@@ -119,7 +119,7 @@ def mark(folder: Path, text: str, digests: Mapping[str, str] | None = None) -> N
 
 
 def digest_of(path: Path) -> str:
-    """Returns the SHA-256 of a file's contents, or of the path in a symbolic link. Raises OSError."""
+    """Returns the SHA-256 of a file's contents or, for a symbolic link, of "link to " and its path. Raises OSError."""
     if path.is_symlink():
         return hashlib.sha256(b"link to " + os.fsencode(path.readlink())).hexdigest()
     with open_regular(path) as file:

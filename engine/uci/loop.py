@@ -23,7 +23,7 @@ def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[E
     """Puts each line into `events`, up to `quit`. At the end of input, sets `session.end_seen` and then puts None."""
     try:
         for raw in source:
-            text = raw.decode("utf-8", "backslashreplace").strip()
+            text = raw.decode("utf-8", "surrogateescape").strip()
             received = time.perf_counter()
             output.heard(text)
             events.put(Line(text, received))

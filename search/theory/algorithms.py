@@ -282,6 +282,6 @@ def _statistics(tree: Tree, lattice: Lattice[Any], recorder: Recorder) -> Statis
         table_hits=recorder.table_hits,
         nodes=len(tree),
         leaves=len(tree.leaves),
-        fewest_leaves=fewest_leaves(tree) if isinstance(lattice, Chain) else None,
+        fewest_leaves=fewest_leaves(tree, lattice.parse) if isinstance(lattice, Chain) else None,
         uniform=None if uniform is None else (*uniform, minimal_leaves(*uniform)),
     )

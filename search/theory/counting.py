@@ -9,10 +9,10 @@ strategies. It counts once.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from search.theory.trees import Tree, minimax_values
+from search.theory.trees import Tree, integer, minimax_values
 
 #: Stands for the fewest leaves that prove a claim if the claim is false, so that no leaves prove it.
 _IMPOSSIBLE: Final = math.inf
@@ -53,13 +53,13 @@ def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[l
     return at_least, at_most
 
 
-def fewest_leaves(tree: Tree) -> int:
+def fewest_leaves(tree: Tree, parse: Callable[[str], int] = integer) -> int:
     """Returns the number of leaves in the smallest proof of the root's value, over all visiting orders.
 
     Every search visits at least that many leaves, unless it learns from a table that subtrees are equal.
     Alpha-beta reaches this minimum with the order `best` of `search.theory.orders`. In uniform trees, the minimum is
-    `minimal_leaves`, whatever the leaves' values. Raises `TreeError` if a leaf is not an integer.
+    `minimal_leaves`, whatever the leaves' values. `parse` reads a leaf. Raises `TreeError` if it raises ValueError.
     """
-    leaf_values = tree.integers()
+    leaf_values = tree.values(parse)
     at_least, at_most = proofs(tree, leaf_values, minimax_values(tree, leaf_values)[0])
     return int(at_least[0] + at_most[0]) - 1

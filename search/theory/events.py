@@ -5,7 +5,6 @@ Every bound and value of an event is from MAX's point of view, so displays never
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -97,22 +96,3 @@ class Event:
     value: Any = None
     reason: str = ""
     other: int = -1
-
-
-def explain(event: Event, name: Callable[[int], str], show: Callable[[Any], str]) -> str:
-    """Returns a description of the event in sentences; `name` and `show` convert nodes and values to text."""
-
-    def text(value: Any) -> str:
-        return "" if value is None else show(value)
-
-    template = REASONS[event.reason] if event.reason else KINDS[event.kind]
-    if event.kind == "enter" and event.alpha is not None:
-        template = "Visit {node} with the window {alpha} to {beta}."
-    return template.format(
-        node=name(event.node),
-        other=name(event.other) if event.other >= 0 else "",
-        alpha=text(event.alpha),
-        beta=text(event.beta),
-        # An iteration's value is a number of plies, whatever the type of the other values.
-        value=str(event.value) if event.kind == "iteration" else text(event.value),
-    )

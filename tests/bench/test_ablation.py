@@ -205,6 +205,36 @@ def test_without_keys_all_but_the_scales_of_time_are_measured(
     assert "0 games are too few to measure" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("text", ["my notes", '{"secateur-ablation": 2, "settings": {"games": 5}}\n'])
+def test_an_unusable_state_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    state = tmp_path / "state"
+    state.write_text(text, encoding="utf-8")
+    counted: list[bool] = []
+
+    def count(quiet: bool) -> int:
+        counted.append(quiet)
+        return 1
+
+    monkeypatch.setattr(ablation, "_count_benchmark", count)
+    assert ablation.main(["null-move", "--games", "2", "--state", str(state)]) == 1
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 1
+    if counted:
+        assert "state:1: not the settings of an ablation run" in errors
+    else:
+        assert "already exists and is not a state of `secateur ablation`" in errors
+    assert bool(counted) == (text != "my notes")
+    assert state.read_text(encoding="utf-8") == text
+
+
+def test_a_book_that_is_missing_leaves_no_empty_state(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    ablation.main(["null-move", "--games", "2", "--state", str(state), "--book", str(tmp_path / "no.epd")])
+    assert not state.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [

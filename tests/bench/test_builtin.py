@@ -154,6 +154,9 @@ def test_what_stands_among_our_games_is_left_as_it_is(play_in: Callable[..., Mat
         (ours.replace(b'"A"', b'"Carlsen"'), {"overwrite"}),
         (ours + FOREIGN["a game of these players"], both),
         (ours[:-30] + b" { a nice move } 40. ", both),
+        (ours[:-30].replace(b"[Date", b'[Annotator "me"]\n[Date'), both),
+        (ours.replace(b"1... ", b"$1 ", 1), {"overwrite"}),
+        (ours[:-30] + b" interesting", both),
         (b"; my notes\n\n" + ours, {"resume"}),
         (ours[:first] + b"my notes\n\n" + ours[first:], both),
         (ours + FOREIGN["an unfinished game"], both),
@@ -280,9 +283,65 @@ def test_earlier_games_are_dropped_only_for_a_new_one(
     assert result.exit_status == 1
     with room_for(100):
         result = play(description)
-    assert result.problems == [f"{pgn}: cannot save a game: File too large (2 games not saved)"]
+    assert result.problems == [f"{pgn}: cannot save a game: File too large; 2 games not saved"]
     assert len(result.games) == 2
     assert pgn.read_bytes() == data
+
+
+def test_a_game_that_is_dropped_is_reported(play_in: Callable[..., MatchResult], pgn: Path) -> None:
+    play_in(1)
+    ours = pgn.read_bytes()
+    pgn.write_bytes(ours[:-30])
+    last = list(split_games(pgn))[-1]
+    result = play_in(1, resume=True)
+    assert result.notes == [f"{pgn}:{last.line}: drops the unfinished last game"]
+    assert not result.problems
+    pgn.write_bytes(ours[:-30].replace(b'[MatchId "', b'[MatchId "0'))
+    with pytest.raises(CommandError, match=r"games\.pgn:\d+: this game was not written by this match"):
+        play_in(1, resume=True)
+
+
+def test_games_that_cannot_be_saved_are_told_at_once_and_saved_elsewhere(
+    describe: Describe, in_process: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, here = tmp_path / "folder", tmp_path / "here"
+    folder.mkdir()
+    here.mkdir()
+    monkeypatch.chdir(here)
+    pgn = folder / "games.pgn"
+    told: list[str] = []
+
+    def on_game(game: GameResult) -> bool:
+        if game.game == 0:
+            assert not told
+            folder.rename(tmp_path / "moved")
+        return True
+
+    result = play(describe(rounds=2, pgn=str(pgn), adjudication=SHORT), on_game, told.append)
+    assert told[0].startswith(f"{pgn}: cannot save a game: ")
+    assert result.problems == [f"{told[0]}; the 3 unsaved games went to games-2.pgn"]
+    assert [game.game for game in read_games(here / "games-2.pgn")] == [0, 1, 2]
+    assert len(list(read_games(tmp_path / "moved" / "games.pgn"))) == 1
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_an_interrupted_match_without_saved_games_does_not_advise_to_resume(
+    play_in: Callable[..., MatchResult], pgn: Path, monkeypatch: pytest.MonkeyPatch, resume: bool
+) -> None:
+    play_in(1)
+
+    def interrupted(*_: Any, **__: Any) -> Iterator[Any]:
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr(builtin, "map_unordered", interrupted)
+    result = play_in(2, **{"resume" if resume else "overwrite": True})
+    assert result.notes == [f"interrupted; --resume continues {pgn}" if resume else "interrupted"]
+
+
+def test_a_match_that_cannot_begin_leaves_no_empty_file(describe: Describe, tmp_path: Path, pgn: Path) -> None:
+    play(describe(fake("A", "--fault", "no-uciok"), EngineSpec("B", ("/bin/false",)), pgn=str(pgn), rounds=1))
+    assert not pgn.exists()
 
 
 def test_a_broken_line_of_the_book_is_named_and_left_out(play_in: Callable[..., MatchResult], tmp_path: Path) -> None:
@@ -345,7 +404,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, pgn: Path) -> None:
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "of 100 games" in output
-    assert f"interrupted; --resume continues {pgn}" in errors
+    assert errors.endswith(f"note: interrupted; --resume continues {pgn}\n")
     assert "Traceback" not in errors
     assert all(game.is_complete for game in split_games(pgn))
     _, alive = psutil.wait_procs(children, timeout=30)

@@ -9,8 +9,9 @@ import pytest
 
 from bench import records
 from bench.commands import match
-from bench.description import MatchDescription
-from bench.results import GameResult, MatchResult
+from bench.description import Book, MatchDescription
+from bench.live import LiveView
+from bench.results import GameResult, MatchResult, Termination
 from bench.schedule import make_plan
 from tests.bench.fakes import BOOK, FAKE, fake
 
@@ -61,9 +62,36 @@ def test_what_was_not_played_to_its_end_is_not_recorded(
     monkeypatch.setattr(match, "play_shown", lambda *_: partial)
     assert match.main(arguments(tmp_path, "--ledger", "two-fakes", "--what", "half", "--pgn", "games.pgn")) == 1
     assert list(ledger.iterdir()) == []
+    assert "two-fakes is not recorded: 2 of 4 games were played" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["two\nlines", "not UTF-8: \udcff", "\x1b[31m"])
+@pytest.mark.parametrize("option", ["--what", "--note", "--commit"])
+def test_texts_that_break_the_table_are_refused_before_any_game(
+    tmp_path: Path, ledger: Path, capsys: pytest.CaptureFixture[str], option: str, text: str
+) -> None:
+    given = ["--ledger", "two-fakes", *(() if option == "--what" else ("--what", "x")), option, text]
+    with pytest.raises(SystemExit) as ended:
+        match.main(arguments(tmp_path, *given))
+    assert ended.value.code == 2
     errors = capsys.readouterr().err
-    assert "two-fakes is not recorded: 2 of 4 games were played" in errors
-    assert ("interrupted; --resume continues games.pgn" in errors) == interrupted
+    assert errors.count("\n") == 1
+    assert f"argument {option}: expected one line of printable UTF-8 text" in errors
+    assert not list(ledger.iterdir())
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_an_engine_that_cannot_play_is_told_at_once(quiet: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    with LiveView(("A", "B"), 2, quiet=quiet) as view:
+        view.add_problem("engine A cannot be started")
+        assert capsys.readouterr().err == "engine A cannot be started\n"
+        view.add(GameResult(0, 0, "A", "B", "0-1", Termination.CRASH))
+        assert len(view.told) == 2 - quiet
+
+
+def test_the_name_of_a_book_is_printable() -> None:
+    description = MatchDescription((fake("A"), fake("B")), book=Book("books/b\udcff\n.epd"))
+    assert records.circumstances_of(description)["book"] == "b\\udcff\\n.epd"
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,8 @@ def test_a_new_run_replaces_the_old_one_only_when_it_begins(tmp_path: Path) -> N
         (HEADER + "[]\n", "run:2: not a result of this run"),
         (HEADER + '{"number": 1, "points": 0}my notes', "run:2: not a result of this run"),
         (HEADER + '{"number": 1, "points": 0}\nmy notes', "run:3: not a result of this run"),
+        (HEADER + '{"number": -1, "points": 0}\n', "run:2: not a result of this run"),
+        (HEADER + '{"number": 1, "faults": 0.5}\n', "run:2: not a result of this run"),
         (HEADER + '{"number": 1}\n', "run:2: not a result of this run"),
         (HEADER + '{"number": 1, "points": 0.5}\n', "run:2: not a result of this run"),
     ],
@@ -83,6 +85,12 @@ def test_damaged_and_foreign_files_are_refused_and_kept(tmp_path: Path, text: st
     with pytest.raises(PairsError, match=part):
         StateFile(path, "spsa")
     assert path.read_bytes() == before
+
+
+def test_an_empty_file_cannot_be_shown(tmp_path: Path) -> None:
+    (tmp_path / "run").touch()
+    with pytest.raises(PairsError, match="run: is empty"):
+        StateFile(tmp_path / "run", "spsa", write=False)
 
 
 @pytest.mark.parametrize("how", ["moved", "added to"])

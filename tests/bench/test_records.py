@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 import subprocess
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -91,6 +91,7 @@ def test_a_record_survives_the_file_and_enters_the_table(tmp_path: Path) -> None
         ("{", r"x\.json:1"),
         ('{"id": "x", "colour": "red"}', "a record must be a JSON object"),
         ('{"id": "x"}', "a record must be a JSON object"),
+        (json.dumps({**asdict(RECORD), "id": "x", "elo": "38.1"}), "x.json: .* a record must be a JSON object"),
         (json.dumps({name: getattr(RECORD, name) for name in Record.__slots__}), "the record has the id null-move"),
     ],
 )
@@ -197,6 +198,26 @@ def test_what_is_no_table_or_record_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 EPD = '6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - bm Ra8#; id "back rank";\n'
+
+
+def test_broken_suite_records_are_named(tmp_path: Path) -> None:
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "suites" / "x.json").write_text(
+        '{"id": "x", "suite": "s", "limit": "depth=1", "positions": 1, "solved": "x"}', encoding="utf-8"
+    )
+    with pytest.raises(LedgerError, match=r"x\.json: .* a record must be a JSON object"):
+        load_suites(tmp_path)
+
+
+def test_nothing_is_recorded_beside_a_broken_record(tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text("{")
+    with pytest.raises(LedgerError, match=r"broken\.json:1"):
+        records.check_unused("new", tmp_path)
+    with pytest.raises(LedgerError, match=r"broken\.json:1"):
+        save(RECORD, tmp_path)
+    with pytest.raises(LedgerError, match=r"broken\.json:1"):
+        records.check_suite("new", "suite", False, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.json"]
 
 
 def test_epd_records_a_whole_suite_only(

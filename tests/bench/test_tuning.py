@@ -15,6 +15,7 @@ from bench.commands.spsa import Run, tune
 from bench.description import MatchDescription
 from bench.engines import EngineSpec
 from bench.pairs import PairsError, StateFile
+from bench.schedule import make_plan
 from bench.spsa import Schedule, Spsa, SpsaError
 from bench.timecontrol import TimeControl
 from engine.files import locked
@@ -37,7 +38,7 @@ def play(run: Run, state: StateFile | None = None, concurrency: int = 1) -> tupl
     state = state or StateFile(None, "spsa")
     spsa = run.tuner(state)
     problems: list[str] = []
-    tune(run, spsa, state, {}, problems.append, concurrency)
+    tune(make_plan(run.games), run, spsa, state, {}, problems.append, concurrency)
     return spsa, state, problems
 
 
@@ -69,7 +70,7 @@ def test_an_engine_that_fails_teaches_nothing_and_ends_the_run(monkeypatch: pyte
     problems: list[str] = []
     spsa = run.tuner(state)
     with pytest.raises(PairsError, match="gave up after engines failed in 2 pairs of games in a row"):
-        tune(run, spsa, state, {}, problems.append)
+        tune(make_plan(run.games), run, spsa, state, {}, problems.append)
     assert (state.results, state.faults) == ({}, 4)
     assert not spsa.change_in_steps().any()
     assert problems[0].startswith("iteration 1: game 1 ")
@@ -163,6 +164,11 @@ def test_mistakes_are_one_line_each(source: Path, tmp_path: Path, capsys: pytest
     assert not (tmp_path / "new").exists()
 
 
+def test_an_engine_that_does_not_start_leaves_no_empty_file(source: Path, tmp_path: Path) -> None:
+    assert command.main(arguments(tmp_path / "new", "--engine", f"cmd={sys.executable}", "arg=-c0")) == 1
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_run_that_another_process_plays_is_only_shown(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,7 +187,7 @@ def test_a_run_that_another_process_plays_is_only_shown(
 def test_what_an_interrupted_run_has_found_is_written_only_on_demand(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(run: Run, spsa: Spsa, state: StateFile, settings: dict[str, Any], *rest: object) -> None:
+    def interrupted(_: object, run: Run, spsa: Spsa, state: StateFile, settings: Any, *rest: object) -> None:
         state.begin(settings)
         state.add(0, 2)
         spsa.update(0, 2)

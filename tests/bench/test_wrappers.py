@@ -145,6 +145,49 @@ def test_earlier_games_are_dropped_only_for_new_ones(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
+def test_unfinished_games_that_replace_nothing_are_kept(
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pgn, script = tmp_path / "games.pgn", tmp_path / "cutechess-cli"
+    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
+    pgn.write_text(game, encoding="utf-8")
+    script.write_text('#!/bin/sh\nwhile [ "$1" != -pgnout ]; do shift; done; echo "1. e4" >>"$2"\n', encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    result = play(describe(runner="cutechess", pgn=str(pgn), overwrite=True))
+    assert pgn.read_text(encoding="utf-8") == game
+    assert result.problems[0].startswith(f"{pgn}: keeps its games; the unfinished new games are in ")
+    assert Path(result.problems[0].rpartition(" in ")[2]).read_text(encoding="utf-8") == "1. e4\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_signals_end_the_program_and_the_games_are_named(
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    pgn, script, over = tmp_path / "games.pgn", tmp_path / "cutechess-cli", tmp_path / "over"
+    line = "Finished game 1 (A vs B): 1-0 {White mates}"
+    script.write_text(
+        f'#!/bin/sh\ntrap "touch {over}; exit 1" INT\nwhile [ "$1" != -pgnout ]; do shift; done\n'
+        f'echo "1. e4 1-0" >>"$2"\necho "{line}"\nwhile :; do sleep 0.1; done\n',
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def on_game(game: GameResult) -> bool:
+        os.kill(os.getpid(), signal.Signals[name])
+        return True
+
+    result = play(describe(runner="cutechess", pgn=str(pgn)), on_game)
+    assert over.exists()
+    assert result.interrupted
+    assert result.notes[-1] == f"interrupted; the finished games are in {pgn}"
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
 @pytest.mark.parametrize("earlier", [True, False])
 def test_what_a_user_saves_during_a_match_stays(
     describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, earlier: bool

@@ -27,6 +27,12 @@ def test_progress_ends_at_one() -> None:
     assert shares == sorted(shares)
 
 
+def test_progress_of_several_threads_never_goes_back() -> None:
+    shares: list[float] = []
+    count_by_move(chess.Board(), 4, 4, shares.append)
+    assert shares == [(number + 1) / len(shares) for number in range(len(shares))]
+
+
 @pytest.mark.parametrize("depth", [0, -1, 33])
 def test_bad_depths_are_refused(depth: int) -> None:
     with pytest.raises(ValueError, match="perft depth must be 1 to 32"):

@@ -69,6 +69,13 @@ def test_what_does_not_belong_together_is_refused(
         run(read_tree(text), key, lattice=lattice)
 
 
+@pytest.mark.parametrize("leaf", ["inf", "-∞"])
+def test_a_chain_may_have_infinite_leaves(leaf: str) -> None:
+    made = run(read_tree(f"[[3 {leaf}] [2 5]]"), "lattice-strong", lattice=Chain())
+    assert made.value == (3 if leaf == "inf" else 2)
+    assert made.statistics.fewest_leaves == 3
+
+
 def test_an_unsound_rule_can_be_forced() -> None:
     diamond = make_lattice("M3")
     assert run(read_tree("[a [b c]]"), "lattice-weak", lattice=diamond, force=True).value in ("a", "b", "c", "0", "1")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.theory.algorithms import ALGORITHMS, Run, run
-from search.theory.events import KINDS, REASONS, Event, explain
+from search.theory.events import KINDS, REASONS, Event
 from search.theory.finite_lattice import diamond, pentagon
 from search.theory.generate import random_tree, uniform_tree
 from search.theory.horizon import DepthLimited, Limited
@@ -21,6 +21,7 @@ from search.theory.minimax import minimax
 from search.theory.orders import ordered_children
 from search.theory.tree_text import read_tree
 from search.theory.trees import Tree, TreeGame, minimax_values
+from tests.explorer.page.reference import explain
 from tests.theory.trees_at_random import DISTRIBUTIVE, FEWER_EXAMPLES, NUMBER_TREES, elements, trees_over
 
 CHAIN_KEYS = [key for key, algorithm in ALGORITHMS.items() if not algorithm.in_lattice]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import struct
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -155,6 +157,19 @@ def test_a_bad_book_is_one_message(engine: Engine, tmp_path: Path, data: bytes |
     assert part in said
     engine.best("go depth 2")
     assert engine.infos()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_path_need_not_be_text(engine: Engine, book: Path, tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/b\xfc\xffcher.bin"
+    Path(os.fsdecode(name)).write_bytes(book.read_bytes())
+    engine.send_bytes(b"setoption name BookFile value " + name + b"\n")
+    (said,) = engine.said("setoption name OwnBook value true")
+    assert said.endswith("/b\\udcfc\\udcffcher.bin': 3 moves")
+    Path(os.fsdecode(name)).write_bytes(b"no book")
+    engine.send_bytes(b"setoption name BookFile value " + name + b"\n")
+    (said,) = engine.said()
+    assert said.startswith(rf"info string book not used: {tmp_path}/b\udcfc\udcffcher.bin: ")
 
 
 def test_castling_promotion_and_illegal_entries(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from search.theory.algorithms import ALGORITHMS, Run
-from search.theory.events import Event, explain
+from search.theory.events import KINDS, REASONS, Event
 from search.theory.generate import uniform_tree
 from search.theory.tree_text import write_list
 
@@ -108,6 +110,25 @@ def is_skipped(run: Run, state: State, node: int) -> bool:
             return False
         node = run.tree.parent[node]
     return False
+
+
+def explain(event: Event, name: Callable[[int], str], show: Callable[[Any], str]) -> str:
+    """Returns a description of the event in sentences; `name` and `show` convert nodes and values to text."""
+
+    def text(value: Any) -> str:
+        return "" if value is None else show(value)
+
+    template = REASONS[event.reason] if event.reason else KINDS[event.kind]
+    if event.kind == "enter" and event.alpha is not None:
+        template = "Visit {node} with the window {alpha} to {beta}."
+    return template.format(
+        node=name(event.node),
+        other=name(event.other) if event.other >= 0 else "",
+        alpha=text(event.alpha),
+        beta=text(event.beta),
+        # An iteration's value is a number of plies, whatever the type of the other values.
+        value=str(event.value) if event.kind == "iteration" else text(event.value),
+    )
 
 
 def sentence(run: Run, event: Event) -> str:

@@ -278,7 +278,7 @@ class Model:
 
     def sent(self, raw: bytes, now: float) -> None:
         """A line was sent."""
-        text = raw.decode("utf-8", "backslashreplace").strip()
+        text = raw.decode("utf-8", "surrogateescape").strip()
         self._line, self._now = text[:200], now
         word, *words = text.split() or [""]
         is_refused = bool(word) and word not in COMMANDS
