@@ -26,7 +26,7 @@ class BuiltinRunner(Runner):
     name = "builtin"
 
     def command_line(self, plan: Plan) -> str:
-        """Returns a line with the number of games and where `run` would play them, because it needs no command."""
+        """Returns a line that says how many games `run` would play, and where; `run` executes no command."""
         description = plan.description
         where = description.cluster or f"{count_of(description.concurrency, 'local worker')}"
         return f"built-in runner: {plan.game_count} games on {where}"

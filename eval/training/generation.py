@@ -115,7 +115,7 @@ def source_digest() -> str:
 
 
 class Player:
-    """A player of self-play games with fixed settings, which can play the game with any given number."""
+    """A player of self-play games. Its settings, its network and the number of a game determine the game."""
 
     def __init__(self, settings: Settings, network: bytes = b"") -> None:
         """Sets up the search. `network` is the contents of a network file, empty for the classical evaluation.

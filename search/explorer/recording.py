@@ -251,7 +251,7 @@ def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, An
 
 
 def _window(rows: Any, row: int) -> dict[str, Any]:
-    """Returns the search of the root that begins at `row` as an object of "windows" (except for "last_node")."""
+    """Returns the search of the root whose visit is `row`, as an element of "windows" without "last_node"."""
     alpha, beta = int(rows["alpha"][row]), int(rows["beta"][row])
     if rows["end"][row] == tracing.STOPPED:
         return {"alpha": alpha, "beta": beta, "value": None, "outcome": "stopped", "first_node": row}
