@@ -1,7 +1,7 @@
 """The entry point: runs the UCI loop if no command is named, otherwise the command.
 
 This module imports nothing heavy (NumPy, Numba, python-chess) before the UCI loop answers `uci`. Each command is a
-module with a `main(arguments) -> exit status`, which is imported only if that command runs.
+module with a function `main(arguments) -> exit status`. The module is imported only if the command runs.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ COMPILED_HERE: frozenset[str] = frozenset(("datagen", "train", "wdl"))
 #: Starts the UCI loop with all search parameters as options, for the games of `spsa`.
 TUNING_FLAG = "--tuning"
 
-#: As the first argument, sets a custom evaluation for this process and its children.
+#: As the first argument, chooses a custom evaluation for this process and its children.
 EVALUATION_FLAG = "--evaluation"
 
-#: The options that may stand instead of a command or, as EVALUATION_FLAG does, before it.
+#: The options that may take the place of a command. EVALUATION_FLAG may also precede a command.
 FLAGS: tuple[str, ...] = ("--help", "--version", TUNING_FLAG, EVALUATION_FLAG)
 
 
@@ -107,7 +107,7 @@ def _members(group: str) -> list[str]:
 
 
 def _help(words: list[str]) -> int:
-    """Prints the help for the group or command `words[0]`, or the general help without `words`; returns the status."""
+    """Prints the help for the group or command `words[0]`, or the general help if there is none; returns the status."""
     if not words:
         print(_usage())
         return OK
@@ -121,9 +121,10 @@ def _help(words: list[str]) -> int:
 
 
 def _choose_evaluation(arguments: list[str]) -> list[str]:
-    """Chooses the evaluation that a leading `--evaluation` or else the variable `SECATEUR_EVALUATION` names, if any.
+    """Chooses the evaluation named by a leading `--evaluation`, or else by the variable `SECATEUR_EVALUATION`, if any.
 
-    Returns the other arguments. Raises EvaluationError if the evaluation is unusable, UsageError if no name follows.
+    Returns the other arguments. Raises EvaluationError if the evaluation is unusable, and UsageError if no name follows
+    `--evaluation`.
     """
     from eval.build import VARIABLE, choose_evaluation
 

@@ -53,7 +53,7 @@ def _reaches(position, piece, origin, target, kind):
 
 @subkernel
 def is_legal(position, move):
-    """Returns whether `generate_all` would generate exactly `move` (int64, any 16 bits), with the same kind."""
+    """Returns whether `generate_all` would generate `move` (int64, any 16 bits), with the same kind."""
     us = position.turn
     origin = move_origin(move)
     target = move_target(move)

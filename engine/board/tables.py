@@ -49,7 +49,7 @@ def magic_indices(blockers: Bitboards, magic: int, bits: int) -> npt.NDArray[np.
 
 
 def _line_attacks(square: int, tables: list[list[dict[int, int]]]) -> tuple[Bitboards, Bitboards]:
-    """Returns all relevant blocker sets of a slider on `square`, and its attacks for each, from `tables` of lines."""
+    """Returns all relevant blocker sets of a slider on `square`, and the attacks for each, from `tables` of lines."""
     blockers, attacks = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
     for table in tables:
         line = np.fromiter(table[square].keys(), np.uint64)

@@ -87,7 +87,7 @@ def _number(limit: Limit, name: str, least: float) -> Any:
 
 
 def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None) -> tuple[str, ...] | None:
-    """Returns root moves in UCI notation (None: all). Raises TypeError or ValueError for an invalid or empty list."""
+    """Returns root moves in UCI notation (None for all). Raises TypeError or ValueError for a wrong or empty list."""
     if root_moves is None:
         return None
     from engine.uci.positions import parse_move  # imports the kernels: the evaluation must be chosen first

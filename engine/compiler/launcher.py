@@ -59,7 +59,8 @@ def is_launcher(head: bytes) -> bool:
 def write_launcher(path: Path, standing: bool = False) -> None:
     """Writes to `path` an executable script that starts Secateur; if `standing`, from a copy by `make_standing`.
 
-    Makes missing folders. Raises OSError, also if another file is there, and ValueError for a bad STANDING_VARIABLE.
+    Makes missing folders. Raises OSError, for example if another file is at `path`, and ValueError for a bad
+    STANDING_VARIABLE.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
@@ -81,7 +82,7 @@ def remove_launcher(path: Path) -> None:
 
 
 def make_standing(root: Path) -> tuple[str, Path]:
-    """Copies the project and any virtual environment into `root`, unless copies are there; removes long unused copies.
+    """Copies the project and any virtual environment into `root`, unless copies exist; removes long-unused copies.
 
     Returns the paths of the interpreter and of the entry point with which a launcher starts the copy. Raises OSError.
     """

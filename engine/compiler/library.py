@@ -43,7 +43,7 @@ BUILD: Final = "build"
 #: The environment variable that overrides the folder of libraries.
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
 
-#: Environment variables that select builds without libraries, each with a value that selects no such build.
+#: Environment variables that select builds for which no library exists, each with a value that selects none of them.
 OTHER_BUILDS: Final = {
     "NUMBA_DISABLE_JIT": "0",
     "SECATEUR_CHECKED": "0",
@@ -77,7 +77,7 @@ class KernelsMissingError(ImportError):
 
 
 class Parameter(NamedTuple):
-    """A kernel's parameter: kind ("record", "array" or "int"), bytes of the record or array item, array dimensions."""
+    """A kernel's parameter: its kind ("record", "array" or "int"), the size of a record or item, and the dimensions."""
 
     kind: str
     size: int = 0
@@ -280,7 +280,7 @@ def compile_here() -> None:
 
 
 def choose() -> tuple[Library | None, tuple[str, ...]]:
-    """Returns the best library or None, and remarks on unusable or missing ones. Raises ValueError as `folder` does."""
+    """Returns the best library or None, and remarks on any library not used. Raises ValueError as `folder` does."""
     wanted = os.environ.get(KERNELS_VARIABLE, "")
     if wanted in (JIT, BUILD) or any(os.environ.get(name, "0") not in ("", "0") for name in OTHER_BUILDS):
         return None, ()

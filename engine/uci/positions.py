@@ -96,7 +96,7 @@ class PositionKeeper:
 
     @staticmethod
     def _extend(game: Game, moves: tuple[str, ...], known: int) -> None:
-        """Plays `moves[known:]` on `game`. If one is illegal, takes back those before it and raises ValueError."""
+        """Plays `moves[known:]` on `game`. If a move is illegal, takes back all played moves and raises ValueError."""
         for number, text in enumerate(moves[known:], start=known):
             try:
                 move = parse_move(game.board, text)

@@ -44,7 +44,7 @@ HEARTBEAT: Final = 1.5
 READY_PATIENCE: Final = 3.0
 COMPILING_PATIENCE: Final = 0.5
 
-#: Seconds that the session waits for a task to end: at the end of input, or at a command that follows its answer.
+#: Seconds that the session waits for a task to end: at the end of input, or if a command follows the task's answer.
 FAREWELL: Final = 2.0
 
 #: Seconds that `quit` waits: for the engine to load when earlier commands need it, for a short perft or benchmark to
@@ -193,11 +193,11 @@ class Session:
             return word not in IMMEDIATE
         if self._loader.done.is_set() or (word in IMMEDIATE and word != "isready"):
             return False
-        # An option that comes before every deferred command is stored now and applied when the engine is set up.
+        # If no command is deferred, an option is stored now and applied when the engine is set up.
         return word != "setoption" or bool(self._deferred)
 
     def _take_deferred(self) -> None:
-        """Handles the deferred commands. If one begins a search, later ones may be deferred again or stop it."""
+        """Handles the deferred commands. If one begins a search, later ones may stop it or be deferred again."""
         waiting, self._deferred = self._deferred, deque()
         while waiting and not self._ended:
             try:
