@@ -41,7 +41,7 @@ from engine.errors import FAILED, OK, USAGE, CommandError, UsageError  # noqa: E
 #: The name and the help text of each group of commands.
 GROUPS: dict[str, str] = {
     "engine": "set up the engine",
-    "measure": "speed, node counts and test suites",
+    "measure": "measure speed, count nodes and run test suites",
     "lab": "play, test and tune with games",
     "training": "make data, networks and evaluation weights",
     "learn": "see how alpha-beta prunes",
@@ -56,7 +56,7 @@ COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
     "speed": ("measure", "bench.commands.speed", "compare the speed with that of other engines", None),
     "epd": ("measure", "bench.commands.epd", "run test suites: best moves, graded moves, mates", "lab"),
     "match": ("lab", "bench.commands.match", "play a match between two engines", "lab"),
-    "sprt": ("lab", "bench.commands.sprt", "play until a sequential test decides, or apply it to a PGN file", "lab"),
+    "sprt": ("lab", "bench.commands.sprt", "play until a sequential test decides, or test a PGN file", "lab"),
     "tourney": ("lab", "bench.commands.tourney", "play a gauntlet or a round robin and rate the engines", "lab"),
     "rate": ("lab", "bench.commands.rate", "rate the players of PGN files", "lab"),
     "spsa": ("lab", "bench.commands.spsa", "tune search parameters by playing games", "lab"),
@@ -107,7 +107,7 @@ def _members(group: str) -> list[str]:
 
 
 def _help(words: list[str]) -> int:
-    """Prints the help for the group or command `words[0]`, or the general help if there is none; returns the status."""
+    """Prints the help for the group or command `words[0]`, or the general help without words; returns the exit status."""
     if not words:
         print(_usage())
         return OK

@@ -1,4 +1,4 @@
-"""The argument parser, the help on exit statuses and the one-line error messages that all commands share."""
+"""The argument parser, the help on exit statuses and the one-line error messages. All commands share them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
     ) -> None:
         whole = "\n\n".join(part.strip("\n") for part in (epilog, EXIT_STATUS) if part)
         super().__init__(epilog=whole, formatter_class=_Formatter, **options)
-        # Unlike Python's own types, these reject "1_0" as a whole number and "nan" as a real number.
+        # Unlike `int` and `float`, these functions reject "1_0" as a whole number and "nan" as a real number.
         self.register("type", int, whole_number)
         self.register("type", float, finite_number)
         self._needs = needs

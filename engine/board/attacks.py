@@ -63,7 +63,7 @@ def attacks_from(piece, square, occupied):
 
 @subkernel
 def attackers_to(position, square, occupied):
-    """Returns both sides' attackers of `square`, as uint64. `occupied` blocks sliders, and may lack some attackers."""
+    """Returns both sides' attackers of `square`, as uint64. `occupied` blocks sliders; attackers need not be in it."""
     pieces = position.pieces
     queens = pieces[QUEEN]
     return (

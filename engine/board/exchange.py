@@ -1,4 +1,4 @@
-"""Kernels that examine a move without making it: what it captures, whether it wins material, and if it gives check."""
+"""Kernels that examine a move without making it: what it captures, and whether it wins material or gives check."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def double_push_rank(color):
 
 @inlined
 def evasion_mask(position, king):
-    """Returns the targets of moves (except king moves and en passant) that end a single check, as uint64; else ALL."""
+    """Returns the squares where a non-king move ends a check (except en passant), as uint64; ALL if not in check."""
     checkers = position.checkers
     if checkers == U0:
         return ALL
@@ -252,7 +252,7 @@ def count_legal(position):
 
 @inlined
 def _add_each(moves, count, origin, targets, kind):
-    """Appends a move of `kind` from `origin` for each of the target squares; returns the new count."""
+    """Appends, for each square in `targets`, the move of `kind` from `origin`; returns the new count."""
     while targets != U0:
         moves[count] = encode_move(origin, lsb(targets), kind)
         count += 1
@@ -325,7 +325,7 @@ def _add_pawns(position, moves, count, pawns, noisy, quiet):
 def _generate(position, moves, count, kinds):
     """Appends legal moves of `kinds` from index `count` on; returns the new count. Mutates `moves`.
 
-    LLVM inlines this function into the three below, so each of them is compiled for constant `kinds`.
+    LLVM inlines this function into the three functions below, so each of them is compiled for constant `kinds`.
     """
     us = position.turn
     own = position.colors[us]
@@ -379,7 +379,7 @@ def generate_all(position, moves, count):
 
 @subkernel
 def generate_noisy(position, moves, count):
-    """Appends the legal captures (also en passant) and promotions, as `generate_all` does."""
+    """Appends the legal captures (including en passant) and promotions, as `generate_all` does."""
     return _generate(position, moves, count, NOISY)
 
 

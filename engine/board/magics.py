@@ -2,8 +2,8 @@
 
 For a square with n relevant blocker squares, `(blockers * magic) >> (64 - n)` is an index. Blocker sets with different
 attacks have different indices (Lasse Hansen's idea; see the Chess Programming Wiki, "Magic Bitboards"). We found the
-multipliers by a random search over sparse 64-bit numbers; `tests/board/test_tables.py` verifies all of them. Each
-slider has one tuple of multipliers, indexed by square.
+multipliers by a random search over sparse 64-bit numbers; `tests/board/test_tables.py` verifies all of them. There
+is one tuple of multipliers for bishops and one for rooks, both indexed by square.
 """
 
 from __future__ import annotations

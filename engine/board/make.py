@@ -84,7 +84,7 @@ def _castle(position, us, king, rook):
 
 @inlined
 def _lost_castling(position, origin, target, piece):
-    """Returns the castling rights that end because their king or rook moves or their rook is captured, as uint64."""
+    """Returns the castling rights that end because their king or rook moves, or their rook is captured, as uint64."""
     lost = bit(origin) | bit(target)
     if piece == KING:
         lost |= position.colors[position.turn]

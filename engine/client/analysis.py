@@ -37,7 +37,7 @@ class Analysis:
     """
 
     def __init__(self, stop: Callable[[Analysis], None], selector: Selector = INFO_ALL, owner: object = None) -> None:
-        """Collects the entries that `selector` includes. `stop(self)` ends the search, which keeps `owner` alive."""
+        """Collects entries that `selector` includes. `stop(self)` ends the search. Keeps `owner` alive until then."""
         self._stop = stop
         self._selector = selector
         self._owner = owner
@@ -110,7 +110,7 @@ class Analysis:
         return self._best
 
     def get(self) -> InfoDict:
-        """Waits for the next report and returns it. After the last one, raises AnalysisComplete or the error."""
+        """Waits for and returns the next report. After the last one, raises AnalysisComplete or the search's error."""
         with self._changed:
             while not self._unread and not self._is_over:
                 self._changed.wait(PATIENCE)

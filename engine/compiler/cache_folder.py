@@ -23,8 +23,8 @@ from engine.files import open_regular, read_bytes, user_path
 #: Environment variable that overrides the folder of compiled kernels.
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 
-#: Of the folders of other builds, the KEEP_FOLDERS most recently used are kept for KEEP_SECONDS after their last use,
-#: and the rest for one hour.
+#: The KEEP_FOLDERS most recently used folders of other builds are kept for KEEP_SECONDS after their last use, and all
+#: others for one hour.
 KEEP_SECONDS: Final = 14 * 24 * 3600
 KEEP_FOLDERS: Final = 6
 
@@ -67,7 +67,7 @@ def _user_caches() -> Path:
 
 
 def _is_private(folder: Path, links: bool = False) -> bool:
-    """Returns whether only this user can write to `folder`; True on Windows. `links` follows a symlink of this user."""
+    """Returns whether only this user can write to `folder`; True on Windows. If `links`, follows the user's symlink."""
     if not hasattr(os, "getuid"):
         return True
     status = folder.lstat()
@@ -119,7 +119,7 @@ def mark(folder: Path, text: str, digests: Mapping[str, str] | None = None) -> N
 
 
 def digest_of(path: Path) -> str:
-    """Returns the SHA-256 of a file's contents, or of "link to " and the target of a symbolic link. Raises OSError."""
+    """Returns the SHA-256 of a file's contents; for a symbolic link, of "link to " and its target. Raises OSError."""
     if path.is_symlink():
         return hashlib.sha256(b"link to " + os.fsencode(path.readlink())).hexdigest()
     with open_regular(path) as file:
@@ -127,7 +127,7 @@ def digest_of(path: Path) -> str:
 
 
 def listed(folder: Path, text: str) -> dict[str, str] | None:
-    """Returns the digests in the folder's marker, by file; None if no regular marker begins with `text`."""
+    """Returns the digests in the folder's marker, by file name; None if no regular marker begins with `text`."""
     marker = folder / MARKER
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):

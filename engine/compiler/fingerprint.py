@@ -81,7 +81,7 @@ class _Digest:
         self.add(code.co_consts)
 
     def _add_names(self, names: list[str], namespace: dict[str, Any]) -> None:
-        """Adds the values of `names` in a namespace. For a module, adds those of its attributes that are in `names`."""
+        """Adds the values of `names` in a namespace. For each module, adds the attributes that are in `names`."""
         for name in names:
             if name not in namespace:
                 continue

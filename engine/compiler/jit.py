@@ -71,7 +71,7 @@ INTERPRETED: Final = not AHEAD_OF_TIME and numba_hooks.is_interpreted()
 #: LLVM's name for the target processor, and a dict that maps LLVM's name of each CPU feature to its presence.
 CPU_NAME: str
 CPU_FEATURES: dict[str, bool]
-#: True if PEXT indexes the tables of sliding attacks, False if magic multiplication does (`SECATEUR_PEXT=0` forces it).
+#: Whether PEXT, instead of magic multiplication, indexes the tables of sliding attacks. `SECATEUR_PEXT=0` forbids it.
 USE_PEXT: bool
 if _LIBRARY is not None:
     CPU_NAME, CPU_FEATURES = _LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True)

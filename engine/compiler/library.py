@@ -77,7 +77,7 @@ class KernelsMissingError(ImportError):
 
 
 class Parameter(NamedTuple):
-    """A kernel's parameter: its kind ("record", "array" or "int"), the size of a record or item, and the dimensions."""
+    """A kernel's parameter: its kind ("record", "array" or "int"), bytes per record or item, and array dimensions."""
 
     kind: str
     size: int = 0
@@ -139,7 +139,7 @@ def read_description(path: Path) -> Description:
 def fitting_description(path: Path, level: Level, sources: str | None) -> Description:
     """Returns a library's description. Raises LibraryError if the file is unusable or does not fit.
 
-    The library must be for `level` and this machine, and built from sources with the hash `sources` (None: any).
+    The library must be for `level` and this machine, and built from sources with the hash `sources` (None for any).
     """
     found = read_description(path)
     if (found.level, found.machine) != (level.name, platform.machine()):
@@ -280,7 +280,7 @@ def compile_here() -> None:
 
 
 def choose() -> tuple[Library | None, tuple[str, ...]]:
-    """Returns the best library or None, and remarks on any library not used. Raises ValueError as `folder` does."""
+    """Returns the best library or None, and remarks on any problems. Raises ValueError as `folder` does."""
     wanted = os.environ.get(KERNELS_VARIABLE, "")
     if wanted in (JIT, BUILD) or any(os.environ.get(name, "0") not in ("", "0") for name in OTHER_BUILDS):
         return None, ()

@@ -236,8 +236,8 @@ def _dispatcher(function: Callable[..., Any], pipeline: Any, options: dict[str, 
 def entry_point(function: Callable[..., Any], options: dict[str, Any], cache: Any) -> Any:
     """Returns a dispatcher that Python calls, with `options` of `njit`. `cache` keeps machine code, unless it is None.
 
-    Relies on dispatchers that use only three members of a cache: `load_overload(signature, target_context)`, which
-    returns None to have the function compiled, `save_overload(signature, result)` and `cache_path`.
+    Relies on the fact that dispatchers use only three members of a cache: `cache_path`, `save_overload(signature,
+    result)`, and `load_overload(signature, target_context)`, which returns None if the function must be compiled.
     """
     dispatcher = _dispatcher(function, KernelCompiler, options)
     if cache is not None:

@@ -47,7 +47,7 @@ COMPILING_PATIENCE: Final = 0.5
 #: Seconds that the session waits for a task to end: at the end of input, or if a command follows the task's answer.
 FAREWELL: Final = 2.0
 
-#: Seconds that `quit` waits: for the engine to load when earlier commands need it, for a short perft or benchmark to
+#: Seconds that `quit` waits: for the engine to load if earlier commands need it, for a short perft or benchmark to
 #: end by itself, and for the answer of a stopped task.
 LOAD_PATIENCE: Final = 1.5
 TOOL_PATIENCE: Final = 0.4
@@ -72,7 +72,7 @@ Beyond the protocol:
   eval                           shows the evaluation term by term
   bench [DEPTH]                  searches fixed positions
   compiler                       shows what compiled the engine and what runs it
-  debug on|off                   turns more reports about each search on or off"""
+  debug on|off                   turns details about each search on or off"""
 
 
 class Line(NamedTuple):
@@ -269,7 +269,7 @@ class Session:
         self._begin(getattr(self._loader.backend, name)(equipment, self._output, *arguments))
 
     def _loaded(self) -> Equipment:
-        """Returns the equipment, set up at the first call. Raises ValueError if loading failed, or MemoryError."""
+        """Returns the equipment, which the first call sets up. Raises ValueError if loading failed, and MemoryError."""
         loader = self._loader
         if loader.error is not None:
             problem = f"{type(loader.error).__name__}: {printable(str(loader.error))}"
