@@ -41,7 +41,7 @@ from engine.errors import FAILED, OK, USAGE, CommandError, UsageError  # noqa: E
 #: The name and the help text of each group of commands.
 GROUPS: dict[str, str] = {
     "engine": "set up the engine",
-    "measure": "measure speed, count nodes and run test suites",
+    "measure": "count nodes, compare speed and run test suites",
     "lab": "play, test and tune with games",
     "training": "make data, networks and evaluation weights",
     "learn": "see how alpha-beta prunes",
@@ -107,7 +107,7 @@ def _members(group: str) -> list[str]:
 
 
 def _help(words: list[str]) -> int:
-    """Prints the help for the group or command `words[0]`, or the general help without words; returns the exit status."""
+    """Prints the help for the group or command `words[0]`, or the general help without words; returns the status."""
     if not words:
         print(_usage())
         return OK

@@ -1,7 +1,7 @@
 """The move encoding: 16 bits in an int64.
 
     bits 0-5    origin square
-    bits 6-11   destination square; for castling the square of the rook that castles, as in Chess960
+    bits 6-11   destination square; for castling, the square of the rook that castles, as in Chess960
     bits 12-15  kind
 
 Bit 2 of the kind marks captures. Bit 3 marks promotions; bits 0-1 then mean 0 knight, 1 bishop, 2 rook, 3 queen.

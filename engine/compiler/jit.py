@@ -139,7 +139,7 @@ def keep_apart(fingerprint: str) -> None:
 
 
 def cache_problem() -> str | None:
-    """Returns a line that says why kernels are not cached in the chosen folder; None if they are or need no cache."""
+    """Returns a line that says why kernels are not cached in the chosen folder; None if they are, or need not be."""
     if AHEAD_OF_TIME or BUILDING:
         return None
     if INTERPRETED:
@@ -183,7 +183,7 @@ class DeclaredKernel:
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.name = library.kernel_name(function)
-        # The code needs no wrappers, because Python calls it through the library. Wrappers refer to Python's functions.
+        # The code needs no wrappers, because Python calls it through the library. Wrappers would refer to Python.
         self.dispatcher = numba_hooks.linked(function, _OPTIONS | options)
         self.types: tuple[Any, ...] | None = None
 

@@ -57,7 +57,7 @@ def is_launcher(head: bytes) -> bool:
 
 
 def write_launcher(path: Path, standing: bool = False) -> None:
-    """Writes to `path` an executable script that starts Secateur; if `standing`, from a copy by `make_standing`.
+    """Writes to `path` an executable script that starts Secateur or, if `standing`, a copy from `make_standing`.
 
     Makes missing folders. Raises OSError, for example if another file is at `path`, and ValueError for a bad
     STANDING_VARIABLE.
@@ -113,7 +113,7 @@ def _sweep(root: Path) -> None:
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
-    """Copies `files` of `origin` to `target`, unless a copy exists; returns the copy. `links` keeps symbolic links.
+    """Copies `files` of `origin` to `target` unless a copy exists; returns the copy. If `links`, keeps symbolic links.
 
     If files of an existing copy are missing or changed, makes another copy, with eight random characters in its name.
     """
