@@ -83,7 +83,7 @@ def double_push_rank(color):
 
 @inlined
 def evasion_mask(position, king):
-    """Returns the squares where a non-king move ends a check (except en passant), as uint64; ALL if not in check."""
+    """Returns the squares where a non-king move can end a check, as uint64; ALL if not in check. Ignores en passant."""
     checkers = position.checkers
     if checkers == U0:
         return ALL

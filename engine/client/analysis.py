@@ -37,7 +37,7 @@ class Analysis:
     """
 
     def __init__(self, stop: Callable[[Analysis], None], selector: Selector = INFO_ALL, owner: object = None) -> None:
-        """Collects entries that `selector` includes. `stop(self)` ends the search. Keeps `owner` alive until then."""
+        """Collects the entries in `selector`. `stop(self)` ends the search. Keeps `owner` alive during the search."""
         self._stop = stop
         self._selector = selector
         self._owner = owner

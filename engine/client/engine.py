@@ -347,7 +347,7 @@ class Engine:
         self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True, level=level)
 
     def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
-        """Returns the pondering search, and starts its clock, if it fits the arguments; otherwise returns None."""
+        """Returns the pondering search and starts its clock, if that search fits the arguments; else returns None."""
         if self._pondered is None or game != self._game:
             return None
         expected, analysis = self._pondered

@@ -142,7 +142,7 @@ def listed(folder: Path, text: str) -> dict[str, str] | None:
 
 
 def strangers(folder: Path, names: Mapping[str, str]) -> list[Path]:
-    """Returns the files of a marked folder that are not in `names` or have another digest, sorted.
+    """Returns the sorted files of a marked folder that are not in `names` or have another digest.
 
     Omits the marker, and the bytecode of modules in `names`.
     """

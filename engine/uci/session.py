@@ -36,10 +36,10 @@ COMMANDS: Final = frozenset(
     (*IMMEDIATE, "ucinewgame", "setoption", "position", "go", "d", "flip", "eval", "bench", "compiler")
 )
 
-#: Seconds between two progress messages of loading, or of a tool such as `bench`. Cached kernels load faster than that.
+#: Seconds between two progress messages of loading, or of a tool such as `bench`. Cached kernels load in less time.
 HEARTBEAT: Final = 1.5
 
-#: Seconds that `isready` waits while modules and cached kernels load, and while kernels compile. CuteChess ends an
+#: Seconds that `isready` waits: while modules and cached kernels load, and while kernels compile. CuteChess ends an
 #: engine that does not answer for 15 seconds. So the answer comes early, and later commands wait for the kernels.
 READY_PATIENCE: Final = 3.0
 COMPILING_PATIENCE: Final = 0.5
@@ -119,7 +119,7 @@ class Session:
     # -- the conversation --------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Handles events until `quit` or the end of input. Then ends threads and closes files if no task still runs."""
+        """Handles events until `quit` or the end of input. Then ends threads and closes files if no task is running."""
         while not self._ended:
             try:
                 self._take_event()
