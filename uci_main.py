@@ -1,7 +1,7 @@
 """The entry point: runs the UCI loop if no command is named, otherwise the command.
 
 This module imports nothing heavy (NumPy, Numba, python-chess) before the UCI loop answers `uci`. Each command is a
-module with a `main(arguments) -> exit status`, which is imported only if that command runs.
+module with a function `main(arguments) -> exit status`. The module is imported only if the command runs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from engine.errors import FAILED, OK, USAGE, CommandError, UsageError  # noqa: E
 #: The name and the help text of each group of commands.
 GROUPS: dict[str, str] = {
     "engine": "set up the engine",
-    "measure": "speed, node counts and test suites",
+    "measure": "count nodes, compare speed and run test suites",
     "lab": "play, test and tune with games",
     "training": "make data, networks and evaluation weights",
     "learn": "see how alpha-beta prunes",
@@ -56,7 +56,7 @@ COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
     "speed": ("measure", "bench.commands.speed", "compare the speed with that of other engines", None),
     "epd": ("measure", "bench.commands.epd", "run test suites: best moves, graded moves, mates", "lab"),
     "match": ("lab", "bench.commands.match", "play a match between two engines", "lab"),
-    "sprt": ("lab", "bench.commands.sprt", "play until a sequential test decides, or apply it to a PGN file", "lab"),
+    "sprt": ("lab", "bench.commands.sprt", "play until a sequential test decides, or test a PGN file", "lab"),
     "tourney": ("lab", "bench.commands.tourney", "play a gauntlet or a round robin and rate the engines", "lab"),
     "rate": ("lab", "bench.commands.rate", "rate the players of PGN files", "lab"),
     "spsa": ("lab", "bench.commands.spsa", "tune search parameters by playing games", "lab"),
@@ -77,10 +77,10 @@ COMPILED_HERE: frozenset[str] = frozenset(("datagen", "train", "wdl"))
 #: Starts the UCI loop with all search parameters as options, for the games of `spsa`.
 TUNING_FLAG = "--tuning"
 
-#: As the first argument, sets a custom evaluation for this process and its children.
+#: As the first argument, chooses a custom evaluation for this process and its children.
 EVALUATION_FLAG = "--evaluation"
 
-#: The options that may stand instead of a command or, as EVALUATION_FLAG does, before it.
+#: The options that may take the place of a command. EVALUATION_FLAG may also precede a command.
 FLAGS: tuple[str, ...] = ("--help", "--version", TUNING_FLAG, EVALUATION_FLAG)
 
 
@@ -107,7 +107,7 @@ def _members(group: str) -> list[str]:
 
 
 def _help(words: list[str]) -> int:
-    """Prints the help for the group or command `words[0]`, or the general help without `words`; returns the status."""
+    """Prints the help for the group or command `words[0]`, or the general help without words; returns the status."""
     if not words:
         print(_usage())
         return OK
@@ -121,9 +121,10 @@ def _help(words: list[str]) -> int:
 
 
 def _choose_evaluation(arguments: list[str]) -> list[str]:
-    """Chooses the evaluation that a leading `--evaluation` or else the variable `SECATEUR_EVALUATION` names, if any.
+    """Chooses the evaluation named by a leading `--evaluation`, or else by the variable `SECATEUR_EVALUATION`, if any.
 
-    Returns the other arguments. Raises EvaluationError if the evaluation is unusable, UsageError if no name follows.
+    Returns the other arguments. Raises EvaluationError if the evaluation is unusable, and UsageError if no name follows
+    `--evaluation`.
     """
     from eval.build import VARIABLE, choose_evaluation
 

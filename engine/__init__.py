@@ -1,4 +1,4 @@
-"""The rules of chess as kernels, and the engine's two interfaces: UCI, and `Engine` for Python programs."""
+"""The rules of chess, the compilation of kernels, and two interfaces: UCI, and `Engine` for Python programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Engine"]
 
 
 def __getattr__(name: str) -> Any:
-    """Imports and returns `Engine` at its first use, so that importing this package for the UCI loop stays fast."""
+    """Imports `Engine` only when a program uses it, so that the UCI loop can import this package quickly."""
     if name == "Engine":
         from engine.client.engine import Engine
 

@@ -1,4 +1,4 @@
-"""The argument parser, the help on exit statuses and the one-line error messages that all commands share."""
+"""The argument parser, the help on exit statuses and the one-line error messages. All commands share them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from engine.files import count_of, printable, quoted, reason, shown
 EXIT_STATUS: Final = """\
 exit status:
   0  the command succeeded
-  1  it failed, wholly or in part: a file is missing, damaged or would be overwritten, a program or package is missing,
-     an engine failed, or Ctrl-C ended it
+  1  it failed, wholly or in part: a file is missing or damaged or would be overwritten, a program or package is
+     missing, an engine failed, or Ctrl-C ended it
   2  its arguments are invalid, and nothing was done
 Each error is one line on stderr."""
 
 #: Error messages are cut off after this number of characters, because they may quote arguments of any length.
 ERROR_LENGTH: Final = 1000
 
-#: The maximum number of problems of a file or match that are printed; `--json` lists all of them.
+#: A command prints at most this number of problems with a file or match; `--json` lists all of them.
 PROBLEM_LINES: Final = 20
 
 #: The largest absolute values of whole and real numbers that options accept.
@@ -40,7 +40,7 @@ MOST_REAL: Final = 1e12
 class Parser(argparse.ArgumentParser):
     """A parser with one-line errors, exit statuses in its help, and a check for missing packages.
 
-    `needs` names the packages that the command requires, and `extra` the extra of Secateur that installs them.
+    `needs` names the packages that the command requires. `extra` names the extra of Secateur that installs them.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
     ) -> None:
         whole = "\n\n".join(part.strip("\n") for part in (epilog, EXIT_STATUS) if part)
         super().__init__(epilog=whole, formatter_class=_Formatter, **options)
-        # Python accepts some texts as numbers that no command can use, such as "nan" and "1_0".
+        # Unlike `int` and `float`, these functions reject "1_0" as a whole number and "nan" as a real number.
         self.register("type", int, whole_number)
         self.register("type", float, finite_number)
         self._needs = needs
@@ -124,7 +124,7 @@ def complain(prog: str, message: str) -> None:
 
 
 def complain_about(prog: str, problems: Sequence[str]) -> None:
-    """Prints one line on stderr for each of the first PROBLEM_LINES problems, and one with the number of any others."""
+    """Prints each of the first PROBLEM_LINES problems as a line on stderr. If there are more, prints how many more."""
     for problem in problems[:PROBLEM_LINES]:
         complain(prog, problem)
     if len(problems) > PROBLEM_LINES:
@@ -134,9 +134,9 @@ def complain_about(prog: str, problems: Sequence[str]) -> None:
 def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> int:
     """Calls `work` and returns its exit status.
 
-    If `work` raises an error that a user can cause, prints the error on one line and returns the status of the
-    CommandError, or FAILED for other errors. `extra` names the extra that installs a missing package; if it is None, a
-    missing package is a bug. Passes on bugs, SystemExit, and BrokenPipeError if the reader of stdout has closed it.
+    If `work` raises an error that a user can cause, prints the error on one line. Returns the status of a CommandError,
+    or FAILED for other such errors. `extra` names the extra that installs a missing package; if `extra` is None, a
+    missing package is a bug. Passes on SystemExit, BrokenPipeError, and exceptions that only a bug can cause.
     """
     from engine.compiler.library import KernelsMissingError
 

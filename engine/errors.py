@@ -30,7 +30,7 @@ class MissingError(CommandError):
 
 @contextmanager
 def arguments_are_judged() -> Iterator[None]:
-    """Raises UsageError in place of any ValueError or CommandError from the `with` block except MissingError."""
+    """Raises UsageError in place of a ValueError or CommandError from the `with` block, but passes on MissingError."""
     try:
         yield
     except MissingError:

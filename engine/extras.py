@@ -17,7 +17,7 @@ MAKE: Final = {
 
 
 def remedy(extra: str) -> str:
-    """Returns the end of a message (without a full stop) that says how to install an extra for the running Python."""
+    """Returns how to install an extra for the running Python, as the end of a message without a full stop."""
     if getattr(sys, "frozen", False):
         return "use an installation with Python, because this stand-alone program does not include it"
     pip = f"{sys.executable} -m pip install"

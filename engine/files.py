@@ -1,4 +1,4 @@
-"""Handles files that users name: expands paths, reads, replaces and locks files, and formats names for messages."""
+"""Reads, replaces and locks files that users name; expands their paths and formats their names for messages."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from typing import IO, Any, Final
 
 from engine.errors import CommandError
 
-#: The maximum length of a user's input quoted in a message, in characters.
+#: Messages quote at most this number of characters of a user's input.
 QUOTE_LENGTH: Final = 160
 
-#: The maximum length of a path that messages show in full, in characters.
+#: Messages show a path in full if it has at most this number of characters.
 PATH_LENGTH: Final = 200
 
 #: The maximum nesting depth of JSON values.
 NESTING: Final = 100
 
-#: The number of bytes at the start of a file by which `Output` recognises a file that Secateur wrote.
+#: `Output` reads at most this number of bytes at the start of a file to find out whether Secateur wrote the file.
 HEAD_LENGTH: Final = 1 << 12
 
-#: The byte that is locked on Windows. It is beyond the end of the locked files, because a locked byte is inaccessible.
+#: The offset of the byte that is locked on Windows: beyond the end of files, because a locked byte cannot be read.
 _LOCKED_BYTE: Final = 0x7FFFFFFE
 
 #: Error numbers from file systems without locks.
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
-#: Names of kinds of irregular files for messages, by the type bits of the file mode.
+#: The names that messages use for irregular files, by the type bits of the file mode.
 _KINDS: Final = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 
@@ -79,12 +79,12 @@ def count_of(count: int, noun: str) -> str:
 
 
 def reason(error: OSError) -> str:
-    """Returns the system's description of an error, without its number and path; if there is none, its text or type."""
+    """Returns the system's description of an error, without number and path, or else the error's text or type."""
     return error.strerror or str(error) or type(error).__name__
 
 
 def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:
-    """Opens a regular file as `open` does. Raises OSError, also if `path` is, for example, a folder or a pipe."""
+    """Opens a regular file as `open` does. Raises OSError if that fails or `path` is another kind of file."""
     flags = {"r": 0, "w": os.O_CREAT, "a": os.O_CREAT | os.O_APPEND, "x": os.O_CREAT | os.O_EXCL}[mode[0]]
     flags |= os.O_RDWR if "+" in mode else os.O_RDONLY if mode[0] == "r" else os.O_WRONLY
     flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -116,7 +116,7 @@ def _refuse_irregular(path: Path | str, mode: int) -> None:
 
 
 def read_bytes(path: Path | str, limit: int) -> bytes:
-    """Reads a whole regular file. Raises OSError, also if the file has more than `limit` bytes."""
+    """Reads a whole regular file. Raises OSError if that fails or the file has more than `limit` bytes."""
     with open_regular(path) as file:
         data: bytes = file.read(limit + 1)
     if len(data) > limit:
@@ -126,7 +126,7 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
 
 
 def read_text(path: Path | str, limit: int) -> str:
-    """Reads a UTF-8 file as `read_bytes` does; drops a BOM, keeps line ends. Raises OSError, also for invalid UTF-8."""
+    """Reads a UTF-8 file as `read_bytes` does. Drops a BOM, keeps line ends; raises OSError for invalid UTF-8, too."""
     try:
         return read_bytes(path, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -138,7 +138,7 @@ def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
 
     Raises json.JSONDecodeError for a syntax error. Raises ValueError for values nested deeper than NESTING, for numbers
     that are NaN, infinite or too large for a float, for escaped lone surrogates, and for bytes that cannot be decoded.
-    `with_paths` allows the lone surrogates by which Python represents bytes of paths that are not UTF-8.
+    `with_paths` allows the lone surrogates that Python puts into paths for bytes that are not UTF-8.
     """
     import json
 
@@ -214,11 +214,11 @@ def _scratch_beside(target: Path) -> tuple[int, Path]:
 
 
 class Output:
-    """A file that a command writes, perhaps hours after the constructor has checked it. No other file is overwritten.
+    """A file that a command writes, perhaps hours after the constructor checked it. No foreign file is overwritten.
 
     The file must be new, empty, or written by Secateur. `is_own(head)` recognises a file that Secateur wrote by
-    its first HEAD_LENGTH bytes; messages call such a file `kind`. The constructor raises OSError for any other file,
-    and if the file or its folder is not writable.
+    its first HEAD_LENGTH bytes; messages call such a file a `kind`. The constructor raises OSError for any other file,
+    or if the file or its folder is not writable.
 
     `size` is the file's size in bytes when it was last checked or written. If `keep` is a number below `size`, the next
     `append` atomically replaces the file with its first `keep` bytes and the new record. `append` sets `keep` to None.
@@ -255,7 +255,7 @@ class Output:
 
     @classmethod
     def at(cls, path: Path | Output, is_own: Callable[[bytes], bool], kind: str) -> Output:
-        """Returns `path` itself if it is an `Output`, otherwise a new one. Raises OSError as the constructor does."""
+        """Returns `path` itself if it is an `Output`, else a new `Output`. Raises OSError as the constructor does."""
         return path if isinstance(path, Output) else cls(path, is_own, kind)
 
     def beside(self) -> Output:
@@ -292,7 +292,7 @@ class Output:
     def append(self, data: bytes) -> None:
         """Appends a whole record and flushes it to disk. Appends nothing if it raises OSError."""
         if self.size:
-            self.path.stat()  # raises if the file is gone: a new file must not start in the middle
+            self.path.stat()  # raises if the file is gone: a new file must not begin with a later record
         if self.keep is not None and self.keep < self.size:
             with open_regular(self.path) as file:
                 data = file.read(self.keep) + data
@@ -327,7 +327,7 @@ class Output:
                 self._check(file, whole=True)
 
     def _check(self, file: IO[bytes], whole: bool) -> None:
-        """Raises FileExistsError if the identity, size or (if `whole`) contents of an open file have changed."""
+        """Raises FileExistsError if `file` is another, non-empty file, or its size or (if `whole`) content changed."""
         status = os.fstat(file.fileno())
         if status.st_size and (self._status is None or not os.path.samestat(self._status, status)):
             problem = "the file was replaced by another file"

@@ -48,7 +48,7 @@ def readable(array: Any) -> Any:
 
 
 def _record_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Returns a dtype with the same layout whose records, nested ones too, have their fields as attributes."""
+    """Returns a dtype with the same layout whose records, including nested ones, have their fields as attributes."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return np.dtype((_record_dtype(base), shape))

@@ -65,8 +65,8 @@ def _write(text: str) -> None:
 class Display:
     """A view of the progress of long work, used as a context manager or with `start` and `stop`.
 
-    If `quiet`, nothing is shown. A subclass defines `line`, and may define `picture`, which a terminal then shows
-    instead if rich is installed and no outer view is active. Another thread calls `line` and `picture` repeatedly.
+    If `quiet`, nothing is shown. A subclass defines `line`. If it also defines `picture`, a terminal shows the picture
+    instead, unless rich is missing or an outer view is active. Another thread calls `line` and `picture` repeatedly.
     """
 
     #: Seconds between lines if stderr is not a terminal.
@@ -142,7 +142,7 @@ class Display:
         self.stop()
 
     def _run(self) -> None:
-        """Shows the line repeatedly until the view ends, then the last line; pauses while an inner view is active."""
+        """Updates the line until the view ends, except while an inner view is active; then prints `stop`'s text."""
         pause = self._patience
         while not self._ended.wait(pause):
             pause = RENEWAL_SECONDS if self._renews else self.line_seconds
@@ -213,9 +213,10 @@ class Line(Display):
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the command `arguments[1:]`, showing `arguments[0]` and the elapsed time; returns the exit status.
+    """Runs the command `arguments[1:]`, and meanwhile shows `arguments[0]` and the elapsed time.
 
-    This is the command's status, 128 + N if signal N ended the command, 1 if it cannot start, or 2 for wrong usage.
+    Returns the command's exit status, or 128 + N if signal N ended the command, 130 after Ctrl-C, 1 if the command
+    cannot start, and 2 for wrong usage.
     """
     if len(arguments) < 2:
         say("usage: python -m engine.progress TEXT COMMAND ...")

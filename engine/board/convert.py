@@ -20,7 +20,7 @@ from engine.board.position import NO_SQUARE, POSITION, WHITE
 from engine.memory import allocate
 
 #: The largest halfmove clock of a position record. A FEN may have a larger one, but the seventy-five-move
-#: rule ends every game before.
+#: rule ends every game earlier.
 MOST_HALFMOVES: Final = 200
 
 
@@ -95,7 +95,7 @@ def encode(board: chess.Board, move: chess.Move) -> int:
 
 
 def decode(move: int, chess960: bool = False) -> chess.Move:
-    """Decodes a move. If `chess960`, castling becomes king takes rook; otherwise the king moves two squares."""
+    """Decodes a move. If `chess960`, castling becomes king takes rook; otherwise the king's move to file c or g."""
     move = int(move)
     origin, target, kind = move & 63, move >> 6 & 63, move >> 12 & 15
     if kind == CASTLING and not chess960:

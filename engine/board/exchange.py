@@ -1,4 +1,4 @@
-"""Kernels that find, without making a move, what it captures, whether it wins material and whether it gives check."""
+"""Kernels that examine a move without making it: what it captures, and whether it wins material or gives check."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def captured_piece(position, move):
 def see_ge(position, move, threshold):
     """Returns whether the exchange that `move` starts on its target square gains the mover at least `threshold`.
 
-    Both sides capture with their least valuable piece first and may stop if capturing would lose. Pins and checks
-    are ignored. `threshold` is in centipawns of EXCHANGE_VALUES. (This static exchange evaluation is the swap algorithm
-    of the Chess Programming Wiki, in the form that stops as soon as the answer is known.)
+    Both sides capture with their least valuable piece first, and may stop if a capture would lose material. Pins and
+    checks are ignored. `threshold` is in the centipawns of EXCHANGE_VALUES. (This static exchange evaluation is the
+    swap algorithm of the Chess Programming Wiki, in the form that stops as soon as the answer is known.)
     """
     kind = move_kind(move)
     if kind == CASTLING:

@@ -83,7 +83,7 @@ def double_push_rank(color):
 
 @inlined
 def evasion_mask(position, king):
-    """Returns where a move (not of the king, nor en passant) ends a single check, as uint64; ALL if not in check."""
+    """Returns the squares where a non-king move can end a check, as uint64; ALL if not in check. Ignores en passant."""
     checkers = position.checkers
     if checkers == U0:
         return ALL
@@ -170,7 +170,7 @@ def castling_rooks(position):
 
 @inlined
 def en_passant_pawns(position):
-    """Returns the side to move's pawns beside an enemy pawn that just moved two squares, as uint64."""
+    """Returns the pawns of the side to move that are beside an enemy pawn that just moved two squares, as uint64."""
     us = position.turn
     if position.ep_square == NO_SQUARE:
         return U0
@@ -252,7 +252,7 @@ def count_legal(position):
 
 @inlined
 def _add_each(moves, count, origin, targets, kind):
-    """Appends a move of `kind` from `origin` to each square of `targets`; returns the new count."""
+    """Appends, for each square in `targets`, the move of `kind` from `origin`; returns the new count."""
     while targets != U0:
         moves[count] = encode_move(origin, lsb(targets), kind)
         count += 1
@@ -262,7 +262,7 @@ def _add_each(moves, count, origin, targets, kind):
 
 @inlined
 def _add_pawn_moves(moves, count, targets, step, kind):
-    """Appends the pawn move or four promotions from `t - step` to each `t` of `targets`; returns the new count."""
+    """Appends, for each `t` in `targets`, the move or four promotions from `t - step` to `t`; returns the new count."""
     while targets != U0:
         target = lsb(targets)
         targets = without_lsb(targets)
@@ -325,7 +325,7 @@ def _add_pawns(position, moves, count, pawns, noisy, quiet):
 def _generate(position, moves, count, kinds):
     """Appends legal moves of `kinds` from index `count` on; returns the new count. Mutates `moves`.
 
-    LLVM inlines this function into the three below, so each of them is compiled for constant `kinds`.
+    LLVM inlines this function into the three functions below, so each of them is compiled for constant `kinds`.
     """
     us = position.turn
     own = position.colors[us]
@@ -379,7 +379,7 @@ def generate_all(position, moves, count):
 
 @subkernel
 def generate_noisy(position, moves, count):
-    """Appends the legal captures, including en passant, and promotions, as `generate_all` does."""
+    """Appends the legal captures (including en passant) and promotions, as `generate_all` does."""
     return _generate(position, moves, count, NOISY)
 
 

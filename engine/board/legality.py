@@ -1,4 +1,4 @@
-"""Checks whether a move from another position, such as a TT move or a killer, is legal."""
+"""Checks whether a move that was found in another position, such as a TT move or a killer, is legal in this one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _reaches(position, piece, origin, target, kind):
 
 @subkernel
 def is_legal(position, move):
-    """Returns whether `generate_all` would generate exactly `move` (int64, any 16 bits), with the same kind."""
+    """Returns whether `generate_all` would generate `move` (int64, any 16 bits), with the same kind."""
     us = position.turn
     origin = move_origin(move)
     target = move_target(move)

@@ -1,9 +1,9 @@
 """Multipliers for magic bitboards, for CPUs without a fast PEXT.
 
-For a square with n relevant blocker squares, `(blockers * magic) >> (64 - n)` is a different index for any two blocker
-sets with different attacks (Lasse Hansen's idea; see the Chess Programming Wiki, "Magic Bitboards"). We found the
-multipliers by a random search over sparse 64-bit numbers; `tests/board/test_tables.py` verifies all of them. Each
-slider has one tuple of multipliers, indexed by square.
+For a square with n relevant blocker squares, `(blockers * magic) >> (64 - n)` is an index. Blocker sets with different
+attacks have different indices (Lasse Hansen's idea; see the Chess Programming Wiki, "Magic Bitboards"). We found the
+multipliers by a random search over sparse 64-bit numbers; `tests/board/test_tables.py` verifies all of them. There
+is one tuple of multipliers for bishops and one for rooks, both indexed by square.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def _castle(position, us, king, rook):
 
 @inlined
 def _lost_castling(position, origin, target, piece):
-    """Returns the castling rights that end because their king or rook moves or their rook is captured, as uint64."""
+    """Returns the castling rights that end because their king or rook moves, or their rook is captured, as uint64."""
     lost = bit(origin) | bit(target)
     if piece == KING:
         lost |= position.colors[position.turn]
@@ -132,7 +132,7 @@ def apply_move(position, child, move):
 
 @inlined
 def _toggle_key(position, color, piece, square):
-    """Adds or removes a piece in `key` and in the partial key for such pieces. Mutates `position`."""
+    """Adds a piece to `key` and to the partial key of its kind, or removes it from both. Mutates `position`."""
     change = PIECE_KEYS[color, piece, square]
     position.key ^= change
     if piece == PAWN:
@@ -174,7 +174,7 @@ def _update_keys(position, child, move):
 
 @inlined
 def key_after(position, move):
-    """Returns an approximate key after `move`, as uint64, which ignores castling, en passant and promotion.
+    """Returns an approximate key after `move`, as uint64. It ignores castling, en passant and promotion.
 
     The search uses this key only to prefetch the entries of the next position before it makes the move.
     """
@@ -219,7 +219,7 @@ def make_null_move(position, child):
 
 @subkernel
 def compute_keys(position):
-    """Computes all keys from the other fields, not incrementally as `make_move` does. Mutates `position`."""
+    """Computes all keys from scratch, whereas `make_move` updates them. Mutates `position`."""
     position.key = TURN_KEY if position.turn == WHITE else U0
     position.pawn_key = U0
     position.piece_keys[0] = U0

@@ -1,7 +1,7 @@
 """The move encoding: 16 bits in an int64.
 
     bits 0-5    origin square
-    bits 6-11   destination square; for castling the square of the rook that castles, as in Chess960
+    bits 6-11   destination square; for castling, the square of the rook that castles, as in Chess960
     bits 12-15  kind
 
 Bit 2 of the kind marks captures. Bit 3 marks promotions; bits 0-1 then mean 0 knight, 1 bishop, 2 rook, 3 queen.
@@ -21,7 +21,7 @@ CAPTURE = 4
 EN_PASSANT = 5
 PROMOTION = 8
 
-#: No position has more legal moves: the maximum is 218 in games, and about 240 for any sixteen pieces of one side.
+#: No position has more legal moves: the maximum is 218 in games, and about 240 if a side may have any sixteen pieces.
 MAX_MOVES = 256
 
 

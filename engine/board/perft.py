@@ -60,9 +60,9 @@ def count_sequences(stack, ply, depth, stop):
 def perft_kernel(stack, depth, move, first, last, stop):
     """Returns the number of sequences of `depth` >= 1 legal moves from `stack[0]` that begin with `move`, as int64.
 
-    If `depth` >= 2, it counts only those whose second move has an index from `first` to `last - 1` in the generator's
-    order; 0 and MAX_MOVES include all. `stack` is PERFT_FRAME[depth + 1]; all frames but the first are mutated. `stop`
-    is int64[1]; if it becomes nonzero, the count ends early and is invalid.
+    If `depth` >= 2, it counts only sequences whose second move has an index from `first` to `last - 1` in the order of
+    the generator; 0 and MAX_MOVES include all sequences. `stack` is PERFT_FRAME[depth + 1]; all frames but the first
+    are mutated. `stop` is int64[1]; if it becomes nonzero, the count ends early and is invalid.
     """
     reply = stack[1]
     apply_move(stack[0].position, reply.position, move)

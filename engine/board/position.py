@@ -1,4 +1,4 @@
-"""The position record: a position as in a `chess.Board`, with keys, checkers and pinned pieces, laid out for kernels.
+"""The position record of the kernels: a position as in a `chess.Board`, with keys, checkers and pinned pieces.
 
 Colours, piece types and squares are numbered as in python-chess: black 0 and white 1; pawn 1 to king 6; a1 = 0.
 One record is 216 bytes. A search copies it to the next ply and changes the copy (copy-make).
@@ -30,7 +30,7 @@ POSITION = np.dtype(
         ("castling", np.uint64),
         # Zobrist key, equal to Polyglot's in standard chess.
         ("key", np.uint64),
-        # Partial keys: one of all pawns, and one of the other pieces of each colour, including the king.
+        # Partial keys: `pawn_key` of all pawns, `piece_keys` of each colour's other pieces, including the king.
         # They index the correction tables.
         ("pawn_key", np.uint64),
         ("piece_keys", np.uint64, (2,)),

@@ -1,4 +1,4 @@
-"""Attack tables, built from those of python-chess, as NumPy constants that Numba freezes into the kernels.
+"""Attack tables, built from those of python-chess. They are NumPy constants, which Numba freezes into the kernels.
 
 All bitboards are uint64 in python-chess's square order. Slider tables contain an attack set for each arrangement of
 relevant blockers. (The last square of a line is not relevant: a blocker there changes nothing.) The indices
@@ -49,7 +49,7 @@ def magic_indices(blockers: Bitboards, magic: int, bits: int) -> npt.NDArray[np.
 
 
 def _line_attacks(square: int, tables: list[list[dict[int, int]]]) -> tuple[Bitboards, Bitboards]:
-    """Returns all relevant blocker sets of a slider on `square`, and its attacks for each, from `tables` of lines."""
+    """Returns all relevant blocker sets of a slider on `square`, and the attacks for each, from `tables` of lines."""
     blockers, attacks = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
     for table in tables:
         line = np.fromiter(table[square].keys(), np.uint64)
@@ -64,7 +64,7 @@ def slider_table(
 ) -> tuple[Bitboards, Bitboards]:
     """Returns the attack sets of one kind of slider for all squares in one array, and each square's offset into it.
 
-    `masks` are the relevant blocker squares of each square, `lines` python-chess's tables of line attacks. `magics`
+    `masks` are the relevant blocker squares of each square. `lines` are python-chess's tables of line attacks. `magics`
     are used only if `use_pext` is False. Offsets are unsigned, so that the kernels need not test for negative indices.
     """
     sizes = [1 << mask.bit_count() for mask in masks]

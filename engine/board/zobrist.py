@@ -39,7 +39,7 @@ def _castling_keys() -> Keys:
 
 PIECE_KEYS: Final[Keys] = _piece_keys()
 CASTLING_KEYS: Final[Keys] = _castling_keys()
-#: Indexed by the file of the en passant square; used only if a pawn attacks that square, even if it may not capture.
+#: Indexed by the file of the en passant square; used if a pawn attacks that square, even if the capture is illegal.
 EN_PASSANT_KEYS: Final[Keys] = np.array(_RANDOM[772:780], np.uint64)
 #: Part of the key if White is to move.
 TURN_KEY: Final[np.uint64] = np.uint64(_RANDOM[780])

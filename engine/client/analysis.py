@@ -13,7 +13,7 @@ from chess.engine import Info as Selector
 #: Seconds that a thread waits before it checks for signals: on Windows, Ctrl-C has no effect during a wait.
 PATIENCE: Final = 0.1
 
-#: The selector for each entry of an InfoDict that needs one. Every selector but INFO_NONE includes the other entries.
+#: The selectors that include these entries of an InfoDict. Every selector but INFO_NONE includes all other entries.
 _SELECTED: Final = {
     "score": INFO_SCORE,
     "lowerbound": INFO_SCORE,
@@ -37,7 +37,7 @@ class Analysis:
     """
 
     def __init__(self, stop: Callable[[Analysis], None], selector: Selector = INFO_ALL, owner: object = None) -> None:
-        """Collects the entries of `selector`. `stop(self)` ends the search. Keeps `owner` until the search ends."""
+        """Collects the entries in `selector`. `stop(self)` ends the search. Keeps `owner` alive during the search."""
         self._stop = stop
         self._selector = selector
         self._owner = owner
@@ -110,7 +110,7 @@ class Analysis:
         return self._best
 
     def get(self) -> InfoDict:
-        """Waits for the next report and returns it. After the last, raises AnalysisComplete or the search's error."""
+        """Waits for and returns the next report. After the last one, raises AnalysisComplete or the search's error."""
         with self._changed:
             while not self._unread and not self._is_over:
                 self._changed.wait(PATIENCE)

@@ -35,7 +35,7 @@ _MOST: Final = 1 << 53
 
 
 def position_command(board: chess.Board) -> PositionCommand:
-    """Returns a board's `position` command. Raises TypeError for a non-board, and ValueError for a chess variant."""
+    """Returns a board's `position` command. Raises TypeError for a non-board and ValueError for a chess variant."""
     if not isinstance(board, chess.Board):
         raise TypeError(f"expected a chess.Board, got {board!r}")
     if board.uci_variant != "chess":
@@ -87,7 +87,7 @@ def _number(limit: Limit, name: str, least: float) -> Any:
 
 
 def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None) -> tuple[str, ...] | None:
-    """Returns root moves in UCI notation (None: all). Raises TypeError or ValueError for an invalid or empty list."""
+    """Returns root moves in UCI notation, None for all. Raises TypeError or ValueError for an invalid or empty list."""
     if root_moves is None:
         return None
     from engine.uci.positions import parse_move  # imports the kernels: the evaluation must be chosen first

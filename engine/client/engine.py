@@ -46,7 +46,7 @@ CONFIGURABLE: Final = tuple(option.name for option in OPTIONS if option.name not
 #: Defaults that differ from those of the UCI engine. In one process, no message is delayed between engine and clock.
 _DEFAULTS: Final = {"Move Overhead": "0"}
 
-#: Seconds between two checks, while the kernels load, for a new cause of delay to warn about.
+#: Seconds between two checks, while the kernels load. A check logs the reason for the delay if the reason is new.
 _SILENCE: Final = 2.0
 
 #: A value of an option as `chess.engine` takes it, or a path.
@@ -65,7 +65,7 @@ class Engine:
     Its methods may be called from any thread. It searches one position at a time: `play` and `analyse` wait for each
     other; a running `analysis` ends when another command comes. Ctrl-C ends a search, and the engine stays usable. An
     engine that is not closed ends with the program. If the kernels are not compiled ahead of time, the first engine
-    after an installation compiles them, which takes about half a minute; `secateur warmup` does so, too.
+    after an installation compiles them, which takes about half a minute. `secateur warmup` also compiles them.
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class Engine:
         """Sets `options` (see `configure`), and uses `evaluation` if one is given.
 
         `evaluation` is your own function (see `secateur.eval.api`) or its file, `FILE.py[:FUNCTION]`. It applies to all
-        engines of this process and must be given for the first one. None keeps the evaluation of the process, which
-        is at first that of the environment variable SECATEUR_EVALUATION if set, otherwise Secateur's own.
+        engines of this process and must be given for the first one. None keeps the evaluation of the process. At
+        first, this is the one that the environment variable SECATEUR_EVALUATION names, if any, else Secateur's own.
 
         Raises EngineError for options that cannot be set, `eval.build.EvaluationError` for an unusable evaluation, and
         RuntimeError if this process already uses another evaluation.
@@ -233,7 +233,7 @@ class Engine:
         info: Selector = INFO_ALL,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> Analysis:
-        """Begins a search and returns its Analysis. Without `limit`, it runs until a stop or another command.
+        """Begins a search and returns its Analysis. Without `limit`, the search runs until a stop or another command.
 
         Raises the same errors as `analyse`, but accepts a limit that sets no bound.
         """
@@ -347,7 +347,7 @@ class Engine:
         self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True, level=level)
 
     def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
-        """Returns the pondering search, and starts its clock, if it fits the arguments; otherwise returns None."""
+        """Returns the pondering search and starts its clock, if that search fits the arguments; else returns None."""
         if self._pondered is None or game != self._game:
             return None
         expected, analysis = self._pondered
@@ -359,7 +359,7 @@ class Engine:
 
 
 def _load(values: OptionValues, problem: Callable[[str], None]) -> Equipment:
-    """Loads or compiles the kernels; returns equipment with `values` applied. Calls `problem` with each failure."""
+    """Loads or compiles the kernels; returns equipment with `values` applied. Passes failure messages to `problem`."""
     threading.Thread(target=_explain, args=(done := threading.Event(),), daemon=True).start()
     try:
         # A library should not write to the stderr of the program that uses it.
@@ -384,7 +384,7 @@ def _explain(done: threading.Event) -> None:
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
-    """Returns UCI texts (None: a button) by declared name. Raises EngineError, or TypeError for a non-mapping."""
+    """Returns UCI texts (None for a button) by option name. Raises EngineError, or TypeError for a non-mapping."""
     if not isinstance(options, Mapping):
         raise TypeError(f"expected a dictionary of options such as {{'Hash': 64}}, got {options!r}")
     values = OptionValues()
@@ -421,7 +421,7 @@ def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) 
 
 
 def _clock_after(limit: Limit, turn: chess.Color, began: float) -> Limit:
-    """Returns the limit for `turn`'s next move if this move took the time since `began` and the reply takes none."""
+    """Returns the limit for `turn`'s next move if this move took the time since `began` and the reply takes no time."""
     used = time.perf_counter() - began
     white, black = limit.white_clock, limit.black_clock
     if white is not None:

@@ -1,4 +1,4 @@
-"""Converts the engine's results for python-chess. Unlike the rest of the package, this module imports the kernels."""
+"""Converts search reports to python-chess's types. Unlike the rest of the package, this module imports the kernels."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ EXPORT {result} {export.symbol}({", ".join(taken)}) {{
 
 
 def linker() -> list[str]:
-    """Returns the words of the C compiler's command, CC or else `cc`. Raises BuildError if there is no compiler."""
+    """Returns the C compiler's command, from CC or else `cc`, as words. Raises BuildError if there is no compiler."""
     command = shlex.split(os.environ.get("CC", "cc"))
     if not command or shutil.which(command[0]) is None:
         raise BuildError(f"needs a C compiler: '{' '.join(command)}' not found (set CC)")

@@ -23,16 +23,16 @@ from engine.files import open_regular, read_bytes, user_path
 #: Environment variable that overrides the folder of compiled kernels.
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 
-#: Of the folders of other builds, the KEEP_FOLDERS most recently used are kept for KEEP_SECONDS after their last use,
-#: and the rest for one hour.
+#: The KEEP_FOLDERS most recently used folders of other builds are kept for KEEP_SECONDS after their last use, and all
+#: others for one hour.
 KEEP_SECONDS: Final = 14 * 24 * 3600
 KEEP_FOLDERS: Final = 6
 
-#: Patterns for the name of a build's folder, from `engine.compiler.jit.build_hash`, and of a kernel file.
+#: Patterns for the names of builds' folders (see `engine.compiler.jit.build_hash`) and of kernel files.
 _NAME: Final = re.compile("[0-9a-f]{20}")
 _KERNEL: Final = re.compile(r"[0-9a-f]{32}\.nbc")
 
-#: The name and the maximum size in bytes of the marker, which may list the files that Secateur put into its folder.
+#: The name and the maximum size in bytes of the marker, which may list the files that Secateur put into the folder.
 MARKER: Final = "made-by-secateur"
 _LONGEST_MARKER: Final = 1 << 26
 _MARKER_TEXT: Final = "Secateur keeps compiled kernels here, and deletes them when it has not used them for a while.\n"
@@ -67,7 +67,7 @@ def _user_caches() -> Path:
 
 
 def _is_private(folder: Path, links: bool = False) -> bool:
-    """Returns whether only this user can write to `folder`; True on Windows. `links` allows the user's symlinks."""
+    """Returns whether only this user can write to `folder`; True on Windows. If `links`, follows the user's symlink."""
     if not hasattr(os, "getuid"):
         return True
     status = folder.lstat()
@@ -119,7 +119,7 @@ def mark(folder: Path, text: str, digests: Mapping[str, str] | None = None) -> N
 
 
 def digest_of(path: Path) -> str:
-    """Returns the SHA-256 of a file's contents or, for a symbolic link, of "link to " and its path. Raises OSError."""
+    """Returns the SHA-256 of a file's contents; for a symbolic link, of "link to " and its target. Raises OSError."""
     if path.is_symlink():
         return hashlib.sha256(b"link to " + os.fsencode(path.readlink())).hexdigest()
     with open_regular(path) as file:
@@ -127,7 +127,7 @@ def digest_of(path: Path) -> str:
 
 
 def listed(folder: Path, text: str) -> dict[str, str] | None:
-    """Returns the digests in the folder's marker, by name; None without a regular marker that begins with `text`."""
+    """Returns the digests in the folder's marker, by file name; None if no regular marker begins with `text`."""
     marker = folder / MARKER
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
@@ -142,7 +142,7 @@ def listed(folder: Path, text: str) -> dict[str, str] | None:
 
 
 def strangers(folder: Path, names: Mapping[str, str]) -> list[Path]:
-    """Returns the files of a marked folder that are not in `names` or have another digest, sorted.
+    """Returns the sorted files of a marked folder that are not in `names` or have another digest.
 
     Omits the marker, and the bytecode of modules in `names`.
     """
@@ -187,7 +187,7 @@ def _remove_marked(folder: Path) -> None:
 
 
 def renew(*folders: Path) -> None:
-    """Marks as used those of `folders` that have a marker, if possible, so that they are kept."""
+    """Records, if possible, that each of `folders` with a marker was used now, so that the folder is kept."""
     for folder in folders:
         with suppress(OSError):
             if (folder / MARKER).is_file():
@@ -218,7 +218,7 @@ def sealed(path: Path, body: bytes) -> bytes:
 
 
 def unsealed(path: Path, content: bytes) -> bytes | None:
-    """Returns the body of the kernel file `content`; None if `content` is damaged or was written for another `path`."""
+    """Returns the body of a kernel file from its `content`; None if it is damaged or was written for another `path`."""
     body = content[_CHECKSUM_BYTES:]
     return body if content == sealed(path, body) else None
 

@@ -73,7 +73,7 @@ def silence() -> None:
 def advice() -> str:
     """Returns the end of a message, which says how often kernels are compiled and how to compile them ahead of time."""
     kind, name = ("evaluation", f"--evaluation {_STATE.evaluation} ") if _STATE.evaluation else ("version", "")
-    return f"once for each {kind}: run 'secateur {name}warmup' to compile everything needed for play ahead of time"
+    return f"once for each {kind}: run 'secateur {name}warmup' to compile ahead of time everything that play needs"
 
 
 def set_evaluation(name: str) -> None:

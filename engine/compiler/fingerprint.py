@@ -67,7 +67,7 @@ class _Digest:
         if function in self._functions:
             self._text("function", self._functions[function])
             return
-        # The machine code of a called function refers to that function's module. The entry point's own is irrelevant.
+        # The machine code of a called function refers to the function's module. The entry point's module is irrelevant.
         self._text(function.__module__ if self._functions else "")
         self._functions[function] = len(self._functions)
         self.add(function.__code__)
@@ -81,7 +81,7 @@ class _Digest:
         self.add(code.co_consts)
 
     def _add_names(self, names: list[str], namespace: dict[str, Any]) -> None:
-        """Adds the values of `names` in a namespace. For a module, adds those of its attributes that are in `names`."""
+        """Adds the values of `names` in a namespace. For each module, adds the attributes that are in `names`."""
         for name in names:
             if name not in namespace:
                 continue

@@ -1,9 +1,9 @@
 """Sets the JIT options of all compiled functions, and decides whether a library or Numba provides their machine code.
 
 Its decorators declare every compiled function. `kernel` declares an entry point that Python calls; `subkernel` and
-`inlined` declare functions that kernels call. `float_kernel` and `float_inlined` do the same for arithmetic on
-floats. `machine_op` declares an operation of a few machine instructions, and `hook` a function that only the tracing
-build calls.
+`inlined` declare functions that kernels call. `float_kernel` and `float_inlined` do the same for functions that
+calculate with floats. `machine_op` declares an operation of a few machine instructions, and `hook` declares a function
+that only the tracing build calls.
 
 Compiled code does not test indices: an index must be within its array and not negative. With `SECATEUR_CHECKED=1`,
 it tests every index and raises IndexError if an index is invalid.
@@ -71,7 +71,7 @@ INTERPRETED: Final = not AHEAD_OF_TIME and numba_hooks.is_interpreted()
 #: LLVM's name for the target processor, and a dict that maps LLVM's name of each CPU feature to its presence.
 CPU_NAME: str
 CPU_FEATURES: dict[str, bool]
-#: True if PEXT indexes the tables of sliding attacks, False if magic multiplication does, as `SECATEUR_PEXT=0` forces.
+#: Whether PEXT, instead of magic multiplication, indexes the tables of sliding attacks. `SECATEUR_PEXT=0` forbids it.
 USE_PEXT: bool
 if _LIBRARY is not None:
     CPU_NAME, CPU_FEATURES = _LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True)
@@ -106,7 +106,7 @@ def _vector_bits() -> int:
 VECTOR_BITS: Final = _vector_bits()
 
 
-#: The fingerprint that `keep_apart` has set, on which the name of the cache folder depends.
+#: The fingerprint that `keep_apart` has set. The name of the cache folder depends on this fingerprint.
 _companion = ""
 
 
@@ -139,7 +139,7 @@ def keep_apart(fingerprint: str) -> None:
 
 
 def cache_problem() -> str | None:
-    """Returns a line that says why kernels are not cached in the chosen folder; None if they are or need no cache."""
+    """Returns a line that says why kernels are not cached in the chosen folder; None if they are, or need not be."""
     if AHEAD_OF_TIME or BUILDING:
         return None
     if INTERPRETED:
@@ -171,7 +171,7 @@ def compiler_report() -> str:
     return f"Compiled by Numba {numba.__version__} (llvmlite {llvmlite.__version__}) for {CPU_NAME}"
 
 
-#: The options of all compiled functions. A division by zero gives a value, so only checked kernels may raise errors.
+#: The options of all compiled functions. A division by zero gives a value, so only checked kernels can raise errors.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": CHECKED, "nogil": True}
 #: The optimisations that float kernels allow. Infinities and NaNs keep their meaning, so that they reveal bugs.
 _REORDER: Final[dict[str, Any]] = {"fastmath": {"reassoc", "nsz", "arcp", "contract", "afn"}}
@@ -183,7 +183,7 @@ class DeclaredKernel:
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.name = library.kernel_name(function)
-        # Python calls the kernel through the library, so the code needs no wrappers, which refer to Python's functions.
+        # The code needs no wrappers, because Python calls it through the library. Wrappers would refer to Python.
         self.dispatcher = numba_hooks.linked(function, _OPTIONS | options)
         self.types: tuple[Any, ...] | None = None
 
@@ -231,7 +231,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def float_inlined(function: Callable[..., Any]) -> Any:
-    """Declares a function as `inlined` does, with the float options of `float_kernel`, which callers do not pass on."""
+    """Declares a function as `inlined` does, with the float options of `float_kernel`, not of its callers."""
     return _inner(function, _INLINE | _REORDER)
 
 
@@ -247,7 +247,7 @@ def hook(function: Callable[..., Any]) -> Any:
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Returns a decorator that declares a Numba intrinsic. If Numba compiles nothing, the decorator returns `twin`."""
+    """Returns a decorator that declares a Numba intrinsic. If Numba compiles nothing, it returns the Python `twin`."""
 
     def declare(codegen: Callable[..., Any]) -> Any:
         return twin if INTERPRETED or AHEAD_OF_TIME else intrinsic(codegen)

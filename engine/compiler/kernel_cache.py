@@ -36,7 +36,7 @@ def _folder_stamp(folder: Path) -> str:
 
 
 class KernelCache:
-    """The cached machine code of one kernel, a file for each signature. Numba replaces an unusable file."""
+    """The cached machine code of one kernel, with one file for each signature. Numba replaces an unusable file."""
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
         #: Numba shows the folder in its statistics.

@@ -57,9 +57,10 @@ def is_launcher(head: bytes) -> bool:
 
 
 def write_launcher(path: Path, standing: bool = False) -> None:
-    """Writes to `path` an executable script that starts Secateur; if `standing`, from a copy by `make_standing`.
+    """Writes to `path` an executable script that starts Secateur or, if `standing`, a copy from `make_standing`.
 
-    Makes missing folders. Raises OSError, also if another file is there, and ValueError for a bad STANDING_VARIABLE.
+    Makes missing folders. Raises OSError, for example if another file is at `path`, and ValueError for a bad
+    STANDING_VARIABLE.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
@@ -81,7 +82,7 @@ def remove_launcher(path: Path) -> None:
 
 
 def make_standing(root: Path) -> tuple[str, Path]:
-    """Copies the project and any virtual environment into `root`, unless copies are there; removes long unused copies.
+    """Copies the project and any virtual environment into `root`, unless copies exist; removes long-unused copies.
 
     Returns the paths of the interpreter and of the entry point with which a launcher starts the copy. Raises OSError.
     """
@@ -112,7 +113,7 @@ def _sweep(root: Path) -> None:
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
-    """Copies `files` of `origin` to `target`, unless a copy exists; returns the copy. `links` keeps symbolic links.
+    """Copies `files` of `origin` to `target` unless a copy exists; returns the copy. If `links`, keeps symbolic links.
 
     If files of an existing copy are missing or changed, makes another copy, with eight random characters in its name.
     """

@@ -43,7 +43,7 @@ BUILD: Final = "build"
 #: The environment variable that overrides the folder of libraries.
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
 
-#: Environment variables that select builds without libraries, each with a value that selects no such build.
+#: Environment variables that select builds for which no library exists, each with a value that selects none of them.
 OTHER_BUILDS: Final = {
     "NUMBA_DISABLE_JIT": "0",
     "SECATEUR_CHECKED": "0",
@@ -77,7 +77,7 @@ class KernelsMissingError(ImportError):
 
 
 class Parameter(NamedTuple):
-    """A kernel's parameter: kind ("record", "array" or "int"), bytes of the record or array item, array dimensions."""
+    """A kernel's parameter: its kind ("record", "array" or "int"), bytes per record or item, and array dimensions."""
 
     kind: str
     size: int = 0
@@ -139,7 +139,7 @@ def read_description(path: Path) -> Description:
 def fitting_description(path: Path, level: Level, sources: str | None) -> Description:
     """Returns a library's description. Raises LibraryError if the file is unusable or does not fit.
 
-    The library must be for `level` and this machine, and built from sources with the hash `sources` (None: any).
+    The library must be for `level` and this machine, and built from sources with the hash `sources` (None for any).
     """
     found = read_description(path)
     if (found.level, found.machine) != (level.name, platform.machine()):
@@ -280,7 +280,7 @@ def compile_here() -> None:
 
 
 def choose() -> tuple[Library | None, tuple[str, ...]]:
-    """Returns the best library or None, and remarks on unusable or missing ones. Raises ValueError as `folder` does."""
+    """Returns the best library or None, and remarks on any problems. Raises ValueError as `folder` does."""
     wanted = os.environ.get(KERNELS_VARIABLE, "")
     if wanted in (JIT, BUILD) or any(os.environ.get(name, "0") not in ("", "0") for name in OTHER_BUILDS):
         return None, ()

@@ -44,7 +44,7 @@ def is_interpreted() -> bool:
 
 
 def processor() -> tuple[str, dict[str, bool]]:
-    """Returns LLVM's name of the target processor, and a dict from LLVM's feature names to True or False.
+    """Returns LLVM's name of the target processor, and a dict that maps LLVM's feature names to their presence.
 
     Relies on `config.CPU_NAME` and `config.CPU_FEATURES`, which come from environment variables. If the name or the
     features are None, Numba uses those of this machine's processor.
@@ -216,7 +216,7 @@ class LinkedCompiler(KernelCompiler):
 def _dispatcher(function: Callable[..., Any], pipeline: Any, options: dict[str, Any]) -> Any:
     """Applies `njit` to a function so that calls with literal arguments share the code for the literals' type.
 
-    Otherwise Numba compiles `f(position, 2)` separately, and a cached kernel may lack symbols of a recursive function.
+    Otherwise Numba would compile `f(position, 2)` separately, and a cached kernel might lack a recursive function.
 
     Relies on `get_call_template`, which the compiler calls to get the signature of a call.
     """
@@ -236,8 +236,8 @@ def _dispatcher(function: Callable[..., Any], pipeline: Any, options: dict[str, 
 def entry_point(function: Callable[..., Any], options: dict[str, Any], cache: Any) -> Any:
     """Returns a dispatcher that Python calls, with `options` of `njit`. `cache` keeps machine code, unless it is None.
 
-    Relies on dispatchers that use only three members of a cache: `load_overload(signature, target_context)`, which
-    returns None to have the function compiled, `save_overload(signature, result)` and `cache_path`.
+    Relies on the fact that dispatchers use only three members of a cache: `cache_path`, `save_overload(signature,
+    result)`, and `load_overload(signature, target_context)`, which returns None if the function must be compiled.
     """
     dispatcher = _dispatcher(function, KernelCompiler, options)
     if cache is not None:
@@ -246,7 +246,7 @@ def entry_point(function: Callable[..., Any], options: dict[str, Any], cache: An
 
 
 def linked(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Returns a dispatcher for a function that only kernels call, whose code is linked into these kernels."""
+    """Returns a dispatcher for a function that only kernels call. Its code is linked into these kernels."""
     return _dispatcher(function, LinkedCompiler, _NO_WRAPPERS | options)
 
 
@@ -275,7 +275,7 @@ class Linked:
 
 
 def handing_on(function: Callable[..., Any]) -> Any:
-    """Returns an intrinsic with the parameters of `function` that returns its last argument and generates no code.
+    """Returns an intrinsic that takes the parameters of `function`, returns the last one and generates no code.
 
     Relies on `__signature__`, by which Numba binds arguments; otherwise Numba would pack them into a tuple.
     """

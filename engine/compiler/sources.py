@@ -9,7 +9,7 @@ from typing import Final
 
 PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent.parent
 
-#: Folders of kernels. Machine code may depend on every Python file directly in them, but not on those in subfolders.
+#: Folders of kernels. Machine code may depend on every Python file directly in them, but not on files in subfolders.
 KERNEL_FOLDERS: Final = ("engine/board", "engine/compiler", "eval", "eval/kernels", "eval/terms", "search/kernels")
 
 #: Other files with constants that kernels use.

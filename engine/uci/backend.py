@@ -41,7 +41,7 @@ def rehearse() -> None:
 
 
 def remarks() -> list[str]:
-    """Returns the problems with precompiled kernels and the kernel cache, one line each; empty if there are none."""
+    """Returns the problems with precompiled kernels and the kernel cache, one line each; [] if there are none."""
     if library.is_any_built() or os.environ.get(library.KERNELS_VARIABLE):
         return jit.remarks()
     problem = jit.cache_problem()

@@ -35,7 +35,7 @@ class Book:
     def __init__(self, file: Path) -> None:
         """Opens a Polyglot book. Raises a ValueError that names `file` if it is unreadable or not a Polyglot book."""
         try:
-            # Checked first, because python-chess would wait for the writer of a pipe, or map a device into memory.
+            # Check this first, because python-chess would wait for the writer of a pipe, or map a device into memory.
             open_regular(file).close()
             self._reader = chess.polyglot.open_reader(file)
         except OSError as error:
@@ -64,7 +64,7 @@ class Book:
         """Returns a legal book move for the position of `board`, or None if the book has none.
 
         With `best`, returns the move with the greatest weight; otherwise chooses at random, with probabilities in
-        proportion to the weights. Ignores moves of weight 0 and moves after which a position occurs for the third time.
+        proportion to the weights. Ignores moves of weight 0 and moves that lead to a position for the third time.
         """
         entries = [entry for entry in self._reader.find_all(board) if not _repeats(board, entry.move)]
         if not entries:

@@ -30,7 +30,7 @@ class Equipment:
         self._info = info
         self._problem = problem
         self.positions = PositionKeeper()
-        #: The network that `EvalFile` names or that comes with the engine, used while `UseNNUE` is true.
+        #: The network that `EvalFile` names or that comes with the engine. It is used while `UseNNUE` is true.
         self._network: Network | None = None
         self._tables: Tables | None = None
         self._book: Book | None = None

@@ -37,7 +37,7 @@ def progress_line(progress: Progress) -> str:
 
 
 def chances(info: Info, board: chess.Board) -> Outcome:
-    """Returns the side to move's chances in permille: certain for mate and tablebase scores, else estimated."""
+    """Returns the chances of the side to move in permille: certain for mate and tablebase scores, else estimated."""
     if not info.is_known:
         return outcome(info.score, material(board))
     if abs(info.score) < TABLE_BOUND:

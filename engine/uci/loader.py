@@ -53,7 +53,7 @@ class Loader:
             self.seconds = time.perf_counter() - self.began
             self.step = "trying a short search"
             backend.rehearse()
-            # The libraries' objects are permanent: the garbage collector must not spend 50 ms on them during a move.
+            # The imported objects are permanent: the garbage collector must not spend 50 ms on them during a move.
             gc.freeze()
             self.backend = backend
         except BaseException as error:

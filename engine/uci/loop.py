@@ -20,7 +20,7 @@ QUIT_LIMIT: Final = 1.9
 
 
 def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[Event], output: Output) -> None:
-    """Puts each line into `events`, up to `quit`. At the end of input, sets `session.end_seen` and then puts None."""
+    """Puts the lines up to `quit` into `events`. At the end of input, sets `session.end_seen`, then puts None."""
     try:
         for raw in source:
             text = raw.decode("utf-8", "surrogateescape").strip()

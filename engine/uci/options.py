@@ -126,7 +126,7 @@ TUNABLE_OPTIONS: Final = tuple(
     Option(tunable.name, "spin", tunable.default, tunable.low, tunable.high) for tunable in TUNABLES
 )
 
-#: The option that lists techniques to switch off, separated by spaces or commas. Their parameters are overridden.
+#: The option that lists techniques to switch off, separated by spaces or commas. It overrides their parameters.
 WITHOUT: Final = "Without"
 
 #: The additional options of a tuning build.

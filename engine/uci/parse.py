@@ -37,10 +37,10 @@ class GoCommand:
     search_moves: tuple[str, ...] | None
 
     def limits(self, white_to_move: bool) -> Limits:
-        """Returns the side to move's limits; replaces too small numbers by the minimum, but omits `movestogo` < 1."""
+        """Returns the limits of the side to move. Too small numbers become the minimum; `movestogo` < 1 is omitted."""
         number = self.numbers.get
         ours, theirs = ("w", "b") if white_to_move else ("b", "w")
-        # If a GUI sends only one clock, it applies to both sides.
+        # If a GUI sends only one clock, that clock applies to both sides.
         time_left = number(f"{ours}time", number(f"{theirs}time"))
         clock = None
         if time_left is not None:
@@ -61,7 +61,7 @@ class GoCommand:
 
 
 def parse_position(words: list[str]) -> PositionCommand:
-    """Parses the words after `position`; does not check the FEN and the moves. Raises ValueError for a wrong form."""
+    """Parses the words after `position`; does not check the FEN and the moves. Raises ValueError for bad syntax."""
     if not words:
         raise ValueError("position: expected 'startpos' or 'fen'")
     kind, *rest = words

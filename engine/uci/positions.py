@@ -53,7 +53,7 @@ class PositionKeeper:
         self._moves: tuple[str, ...] = ()
 
     def set(self, command: PositionCommand, chess960: bool) -> str | None:
-        """Sets up the game of `command`; returns a remark about any ignored parts of its FEN, otherwise None.
+        """Sets up the game of `command`; returns a remark if parts of its FEN were ignored, otherwise None.
 
         Raises ValueError, and changes nothing, if the FEN, its position or a move is invalid.
         """
@@ -96,7 +96,7 @@ class PositionKeeper:
 
     @staticmethod
     def _extend(game: Game, moves: tuple[str, ...], known: int) -> None:
-        """Plays `moves[known:]` on `game`. If one is illegal, takes back those before it and raises ValueError."""
+        """Plays `moves[known:]` on `game`. If a move is illegal, takes back the earlier ones and raises ValueError."""
         for number, text in enumerate(moves[known:], start=known):
             try:
                 move = parse_move(game.board, text)

@@ -36,18 +36,18 @@ COMMANDS: Final = frozenset(
     (*IMMEDIATE, "ucinewgame", "setoption", "position", "go", "d", "flip", "eval", "bench", "compiler")
 )
 
-#: Seconds between two progress messages of loading, or of a tool such as `bench`. Cached kernels load faster than that.
+#: Seconds between two progress messages of loading, or of a tool such as `bench`. Cached kernels load in less time.
 HEARTBEAT: Final = 1.5
 
-#: Seconds that `isready` waits while modules and cached kernels load, and while kernels compile. CuteChess ends an
+#: Seconds that `isready` waits: while modules and cached kernels load, and while kernels compile. CuteChess ends an
 #: engine that does not answer for 15 seconds. So the answer comes early, and later commands wait for the kernels.
 READY_PATIENCE: Final = 3.0
 COMPILING_PATIENCE: Final = 0.5
 
-#: Seconds that the session waits for a task to end: at the end of input, or at a command that follows its answer.
+#: Seconds that the session waits for a task to end: at the end of input, or if a command follows the task's answer.
 FAREWELL: Final = 2.0
 
-#: Seconds that `quit` waits: for the engine to load when earlier commands need it, for a short perft or benchmark to
+#: Seconds that `quit` waits: for the engine to load if earlier commands need it, for a short perft or benchmark to
 #: end by itself, and for the answer of a stopped task.
 LOAD_PATIENCE: Final = 1.5
 TOOL_PATIENCE: Final = 0.4
@@ -72,7 +72,7 @@ Beyond the protocol:
   eval                           shows the evaluation term by term
   bench [DEPTH]                  searches fixed positions
   compiler                       shows what compiled the engine and what runs it
-  debug on|off                   turns more reports about each search on or off"""
+  debug on|off                   turns details about each search on or off"""
 
 
 class Line(NamedTuple):
@@ -119,7 +119,7 @@ class Session:
     # -- the conversation --------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Handles events until `quit` or the end of input. Then ends threads and closes files if no task still runs."""
+        """Handles events until `quit` or the end of input. Then ends threads and closes files if no task is running."""
         while not self._ended:
             try:
                 self._take_event()
@@ -193,11 +193,11 @@ class Session:
             return word not in IMMEDIATE
         if self._loader.done.is_set() or (word in IMMEDIATE and word != "isready"):
             return False
-        # An option that comes before every deferred command is stored now and applied when the engine is set up.
+        # If no command is deferred, an option is stored now and applied when the engine is set up.
         return word != "setoption" or bool(self._deferred)
 
     def _take_deferred(self) -> None:
-        """Handles the deferred commands. If one begins a search, later ones may be deferred again or stop it."""
+        """Handles the deferred commands. If one begins a search, later ones may stop it or be deferred again."""
         waiting, self._deferred = self._deferred, deque()
         while waiting and not self._ended:
             try:
@@ -269,7 +269,7 @@ class Session:
         self._begin(getattr(self._loader.backend, name)(equipment, self._output, *arguments))
 
     def _loaded(self) -> Equipment:
-        """Returns the equipment, set up at the first call. Raises ValueError if loading failed, or MemoryError."""
+        """Returns the equipment, which the first call sets up. Raises ValueError if loading failed, and MemoryError."""
         loader = self._loader
         if loader.error is not None:
             problem = f"{type(loader.error).__name__}: {printable(str(loader.error))}"

@@ -1,8 +1,8 @@
-"""The package `secateur` in the checkout, whose modules are in `engine`, `eval`, `search` and `bench`.
+"""The package `secateur` in the checkout. Its modules are in `engine`, `eval`, `search` and `bench`.
 
 An installed Secateur is the single package `secateur`: the build (`bench.packaging`) adds the prefix `secateur.` to the
 names of all modules. In the checkout, modules import each other without the prefix. If the folder that contains this
-package is on `sys.path`, `from secateur import Engine` and `from secateur.eval.api import subkernel` also work there:
+package is on `sys.path`, `from secateur import Engine` and `from secateur.eval.api import subkernel` work there, too:
 
     alias     If `import engine` finds the checkout's `engine`, as in uci_main.py and after `make`, `secateur.X` is
               another name for the module `X`. No module is loaded twice.
@@ -79,15 +79,15 @@ def with_prefix(source: bytes) -> bytes:
 
 
 def _is_module(name: str) -> bool:
-    """Returns whether the first two parts of a dotted name are the name of a checkout module."""
+    """Returns whether the first two parts of a dotted name, such as `engine.files`, name a checkout module."""
     return module_file(".".join(name.split(".")[:2])) is not None
 
 
 class _Loader(SourceFileLoader):
-    """A loader of checkout modules that adds the prefix, and keeps their bytecode in separate files."""
+    """A loader that adds the prefix to module names in the source and keeps the bytecode in separate files."""
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
-        """Compiles the source with prefixes added."""
+        """Adds the prefix to module names in the source, and compiles it."""
         return super().source_to_code(with_prefix(bytes(data)), path, _optimize=_optimize)
 
     def get_data(self, path: str) -> bytes:
@@ -123,7 +123,7 @@ def _plain(name: str) -> str:
 
 
 class _Finder:
-    """A finder for `secateur.X`: an alias if `is_alias`, otherwise a separate module."""
+    """A finder for modules `secateur.X`. If `is_alias`, `secateur.X` is the module `X`, otherwise a separate module."""
 
     def __init__(self, is_alias: bool) -> None:
         self._is_alias = is_alias
