@@ -167,7 +167,7 @@ def state_from(network: Network, recipe: Recipe) -> State:
 
 
 class Trainer:
-    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool is too small or has changed."""
+    """A trainer of the network in `state` (mutated). Raises TrainingError if the pool is too small or has changed."""
 
     def __init__(self, recipe: Recipe, pool: Pool, state: State) -> None:
         self.recipe, self.pool, self.state = recipe, pool, state
@@ -195,7 +195,7 @@ class Trainer:
         return positions / sum(entry.positions / entry.positions_per_second for entry in self.state.log)
 
     def rate(self, step: int) -> float:
-        """Returns the learning rate of a step of the run, counted from 0."""
+        """Returns the learning rate of step number `step` of the run (from 0 on)."""
         recipe, total = self.recipe, self.recipe.superbatches * self.steps
         warm_up = min(recipe.warm_up, total // 10)
         if step < warm_up:
