@@ -25,7 +25,7 @@ examples:
                  --book openings.epd --rounds 100 --concurrency 2 --pgn games.pgn
   secateur match match.toml --resume
 
-Without --runner, the match is played by cutechess-cli or fastchess if they are on the PATH, otherwise by the built-in
+Without --runner, the match is played by cutechess-cli or fastchess if one is on the PATH, otherwise by the built-in
 runner. Only the built-in runner supports --resume and --cluster. Exit status 0 means that every game was played
 without a fault.
 """

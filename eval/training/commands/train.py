@@ -134,7 +134,7 @@ def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
 
 
 def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
-    """Returns the run, and the bytes of the --start file or None. Raises OSError; CommandError for bad arguments."""
+    """Returns the run, and the contents of the --start file, if any. Raises OSError or CommandError."""
     from eval.network.format import read_network_file
     from eval.training.runs import Run, check_new, load_run
     from eval.training.samples import Filter
