@@ -67,7 +67,7 @@ def add_result_arguments(parser: Parser) -> None:
 def prepare(options: argparse.Namespace) -> None:
     """Checks the options for the plot and the record. Call this function before the games are played.
 
-    Sets `options.plot` to the plot's path and, with `--ledger`, `options.commit` as `ledger.prepare` does. Raises
+    Sets `options.plot` to the plot's output and, with `--ledger`, `options.commit` as `ledger.prepare` does. Raises
     CommandError if an option is invalid, if the record exists, or if the plot cannot be written.
     """
     if options.plot is not None:

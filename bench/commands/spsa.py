@@ -169,8 +169,8 @@ def _most_changed(spsa: Spsa) -> str:
 class Run:
     """The settings that determine the outcome of a tuning run.
 
-    `games` describes the games between PLUS and MINUS. Both are the same engine, with the tuned values as additional
-    options. An iteration is one pair of games. Raises `SpsaError` if the engines set an option that is tuned.
+    `games` describes the games between PLUS and MINUS. Both are the same engine, but with different values of the
+    tuned options. An iteration is one pair of games. Raises `SpsaError` if the engines set an option that is tuned.
     """
 
     parameters: tuple[Tunable, ...]
@@ -182,7 +182,7 @@ class Run:
         names = {parameter.name for parameter in self.parameters}
         for name, _ in self.games.engines[0].options:
             if name in names:
-                raise SpsaError(f"option {name} is tuned: do not set it with --engine, or exclude it with --only")
+                raise SpsaError(f"option {name} is tuned: remove it from --engine or exclude it with --only")
 
     def side(self, side: int, values: dict[str, int]) -> EngineSpec:
         """Returns the PLUS engine (`side` 0) or the MINUS engine (`side` 1) with `values` as additional options."""

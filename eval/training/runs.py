@@ -5,7 +5,7 @@
     log.jsonl       a line for each superbatch
     start.snet      the network that the run began with, if it did not begin with random weights
 
-A run that is killed and resumed repeats the unfinished superbatch. Its final network is that of an unbroken run.
+A run that is killed and resumed repeats the unfinished superbatch. Its final network is that of an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from eval.training.trainer import Entry, Moment, Recipe, State, Trainer, Trainin
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
 
-#: Maps each file of a run to its kind and a test of its first bytes. A new run removes all except RUN in this order.
+#: Maps each file of a run to its kind and a test of its first bytes. A new run removes all except RUN, in this order.
 _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
     RUN: ("run", lambda head: head.lstrip().startswith(b"{")),
     START: ("network file", is_network),
@@ -136,7 +136,7 @@ def new_pool(folder: Path) -> Iterator[Path]:
 
 
 def _remove_pool(new: Path) -> None:
-    """Removes Secateur's files from a temporary folder that has the marker, then the folder if nothing is left."""
+    """Removes Secateur's files from a temporary folder that has the marker, then the folder if it is empty."""
     with suppress(OSError):
         if new.is_symlink() or read_bytes(new / _MARKER, 99) != new.name.encode():
             return

@@ -54,7 +54,7 @@ class TrainingView(Display):
 
 
 def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
-    """Plots the errors and the learning rate by superbatch. Raises PlotError if the picture cannot be written."""
+    """Plots the errors and the learning rate by superbatch. Raises PlotError if the picture cannot be drawn."""
     from bench.plots import check_path, new_figure, save_figure
 
     picture = check_path(path)

@@ -1,4 +1,4 @@
-"""The kernel that checks the start, the moves and the end of recorded games."""
+"""The kernel that checks the start, the moves, the scores and the end of recorded games."""
 
 from __future__ import annotations
 

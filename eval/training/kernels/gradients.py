@@ -9,7 +9,7 @@
 
 H is the length of an accumulator. `result` is 0, 0.5 or 1; `share` and `scale` come from Blend. All values are from
 the side to move's view. The 768 features are those of `eval.kernels.features`, ordered by side (own pieces first), then
-piece type (pawn to king), then square. Both passes touch only the rows of the pieces on the board, about 22. The
+piece type (pawn to king), then square. Both passes touch only the rows of the pieces on the board (about 22). The
 gradient of a batch is a sum, which `reduce_gradients` turns into a mean.
 """
 

@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
 
 def make_step(number: int, rate: float, decay: float, norm: float, most_norm: float) -> Step:
-    """Returns step `number` (1 or more). A gradient whose `norm` exceeds `most_norm` is scaled down to that norm."""
+    """Returns step `number` (1 or more). A gradient whose `norm` exceeds `most_norm` is scaled down to `most_norm`."""
     shrink = most_norm / norm if norm > most_norm else 1.0
     length, spread = rate / (1.0 - MOMENTUM**number), 1.0 / (1.0 - SQUARES**number)
     return Step(np.float32(shrink), np.float32(1.0 - rate * decay), np.float32(length), np.float32(spread))
