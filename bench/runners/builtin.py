@@ -75,7 +75,7 @@ class BuiltinRunner(Runner):
 def _open_log(plan: Plan, result: MatchResult) -> tuple[list[GameResult], PgnLog | None]:
     """Returns the games in the PGN file of a resumed match, and the log for further games (None without a PGN file).
 
-    Adds a line to the problems or notes of `result` for each game in the file that does not count. Raises `PlayError`
+    Adds a line to the problems or notes of `result` for each game in the file that is not counted. Raises `PlayError`
     if a game in the file was not written by this match, and OSError.
     """
     description = plan.description

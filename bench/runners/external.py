@@ -32,13 +32,13 @@ from bench.runners.base import Collector, PlayError, Runner, unfit_engines
 from bench.schedule import Plan
 from engine.files import Output, leads_to, printable, reason, shown
 
-#: The program of each of these runners, by the runner's name.
+#: Maps the name of each of these runners to its program.
 PROGRAMS: Final = {"cutechess": "cutechess-cli", "fastchess": "fastchess"}
 
 _FINISHED: Final = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (1-0|0-1|1/2-1/2) \{(.*)\}")
 #: Only this many characters of an output line are searched, because the search may take quadratic time.
 _LONGEST_LINE: Final = 4096
-#: The seconds that the program has to end its games and engines after SIGINT.
+#: After SIGINT, the program may take this many seconds to end its games and engines.
 STOP_SECONDS: Final = 20.0
 
 

@@ -1,7 +1,7 @@
 """Fits the model of results (see `search.outcome`) to self-play games, by maximum likelihood.
 
 The positions are counted by material, score and result from White's view; the model treats both sides alike. The fit
-treats positions as independent. Neighbouring positions of a game are not, but this does not bias the estimates.
+treats positions as independent. Neighbouring positions of a game are dependent, but this does not bias the estimates.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ RULES: Final = np.dtype(
             "hard_nodes",
             # An index into VARIANTS.
             "variant",
-            # The minimum and maximum number of random plies, and the largest absolute score of a start position.
+            # The minimum and maximum number of random plies, and the largest absolute score after them.
             "opening_least",
             "opening_most",
             "opening_score",
