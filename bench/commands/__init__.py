@@ -1,1 +1,1 @@
-"""Subcommands of `secateur`. The function `main(arguments)` of each module runs one and returns the exit status."""
+"""Subcommands of `secateur`. Each module's `main(arguments)` runs its subcommand and returns the exit status."""

@@ -1,7 +1,7 @@
 """`secateur ablation`: measures the Elo gains of search techniques in games between engines that lack some of them.
 
-In each pair of games, each of the two engines lacks each technique with probability `SHARE`. The score counts for every
-technique that only one engine had, so a game measures several techniques, each with most of the others in use.
+In each pair of games, each of the two engines lacks each technique with probability `SHARE`. The score counts towards
+every technique that only one engine had, so a game measures several techniques while most others are in use.
 Interactions are not measured. (This design is called random balance: F. E. Satterthwaite, Technometrics 1, 1959.)
 
 The model is that of `bench.rating`: an engine's rating is the sum of its techniques' gains. The intervals come from
@@ -186,7 +186,7 @@ def _description(techniques: Sequence[Technique], options: argparse.Namespace) -
 
 
 def _engine(name: str, lacks: Sequence[str], options: argparse.Namespace) -> EngineSpec:
-    """Returns Secateur as an engine without the techniques `lacks`. Raises `EngineSpecError` if --tc is invalid."""
+    """Returns Secateur as an engine without the techniques in `lacks`. Raises `EngineSpecError` if --tc is invalid."""
     without = " ".join(lacks) or "<empty>"
     pairs = ("arg=--tuning", f"name={name}", f"option.Hash={HASH}", f"option.Without={without}")
     return engine_from_pairs(this_engine(*pairs), (), options.tc)
@@ -259,7 +259,7 @@ def _record(
     """Saves a record for each technique in the ledger. Raises `LedgerError` if a record cannot be saved."""
     assert state.settings is not None
     circumstances = circumstances_of(description)
-    together = f"one of {len(techniques)} techniques, each of which a side lacked with probability {SHARE:.0%}"
+    together = f"one of {len(techniques)} techniques; each side lacked each of them with probability {SHARE:.0%}"
     for technique in techniques:
         effect = found[technique.key]
         record = Record(
@@ -354,7 +354,7 @@ def effects(techniques: Sequence[str], seed: int, results: Mapping[int, int]) ->
 
 def _deviations(had: Floats, scores: Floats, gains: Floats) -> Floats:
     """Returns the standard errors of `gains`, float64[techniques], in natural units. `had`, float64[pairs, techniques],
-    is 1 or -1 if only the first or only the second engine had a technique, else 0. `scores` is float64[pairs], 0 to 1.
+    is 1 if only the first engine had a technique, -1 if only the second had it, else 0. `scores` is float64[pairs].
     """
     from scipy.special import expit
 

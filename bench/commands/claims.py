@@ -49,9 +49,9 @@ def main(arguments: list[str]) -> int:
     """Counts the leaves, prints the table and returns the exit status."""
     parser = Parser(
         prog="secateur claims",
-        description="Counts the leaves that minimax, alpha-beta in several orders, and alpha-beta with a TT, move "
-        "ordering and iterative deepening evaluate in uniform trees, tic-tac-toe, Connect Four and chess. The searches "
-        "are in plain Python and take a few minutes. The counts are the same on every machine.",
+        description="Counts the leaves that searches evaluate in uniform trees, tic-tac-toe, Connect Four and chess: "
+        "minimax, alpha-beta in several orders, and alpha-beta with a TT, move ordering and iterative deepening. All "
+        "searches are in plain Python and take a few minutes. The counts are the same on every machine.",
     )
     parser.add_argument("--quick", action="store_true", help="search only a small uniform tree")
     parser.add_quiet()
@@ -105,7 +105,7 @@ def measure(subject: Subject, show: Callable[[str], None] = lambda _: None) -> C
 
 
 def _orders(tree: Tree, depth: int) -> tuple[Row, ...]:
-    """Returns the rows for minimax, alpha-beta with several move orders, and two minimum numbers of leaves."""
+    """Returns the rows for minimax, for alpha-beta in several move orders, and for two minimum numbers of leaves."""
 
     def ordered(order: Order, seed: int = 0) -> int:
         counted = Counted(TreeGame(tree, ordered_children(tree, order, seed)))
@@ -134,7 +134,7 @@ def _bound(leaves: int, depth: int) -> float:
 
 
 def _techniques(subject: Subject) -> tuple[Row, ...]:
-    """Returns the rows for alpha-beta in the game's move order: without, with one, and with several techniques."""
+    """Returns the rows for alpha-beta: alone, with one further technique, and with several further techniques."""
     game, position, depth = subject.game, subject.position, subject.depth
 
     def plain(search: Callable[..., int]) -> int:
@@ -160,7 +160,7 @@ def _techniques(subject: Subject) -> tuple[Row, ...]:
         ("+ transposition table", lambda: with_memory(Memory(Table()))),
         ("+ killers", lambda: with_memory(Memory(None, [Killers()]))),
         ("+ history", lambda: with_memory(Memory(None, [History()]))),
-        ("+ order by guesses", lambda: with_memory(Memory(None, [ByGuess(game)]))),
+        ("+ order by static evaluation", lambda: with_memory(Memory(None, [ByGuess(game)]))),
         ("+ table and iterative deepening, all depths", lambda: deepened(Memory(Table()), None)),
         ("+ all of these and aspiration, all depths", lambda: deepened(Memory(Table(), everything), _WIDTH)),
     )

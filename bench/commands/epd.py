@@ -129,7 +129,7 @@ def _engines(options: argparse.Namespace) -> list[EngineSpec]:
 
 
 def _solve_all(tasks: list[Task], options: argparse.Namespace, troubles: list[str]) -> dict[int, Solution]:
-    """Returns the solutions by index into `tasks`. Appends problems, such as missing solutions, to `troubles`."""
+    """Returns the solutions by index into `tasks`. Appends problems, such as failed engines, to `troubles`."""
     compile_kernels({task.engine for task in tasks}, options.cluster)
     numbers = {id(task): number for number, task in enumerate(tasks)}
     answers: dict[int, Solution] = {}
@@ -157,7 +157,7 @@ def _solve_all(tasks: list[Task], options: argparse.Namespace, troubles: list[st
 
 
 def totals(rows: list[Solution], engine: str) -> dict[str, Any]:
-    """Returns a dict of an engine's totals. The means to solution are over solved positions (None without any)."""
+    """Returns a dict of an engine's totals. The means are over the solved positions, or None if none is solved."""
     own = [row for row in rows if row.engine == engine]
     solved = [row for row in own if row.is_solved]
     return {

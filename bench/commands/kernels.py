@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _is_up_to_date(level: Level) -> bool:
-    """Returns whether the library of `level` was built from these sources by this Numba. Prints a line if so."""
+    """Returns whether the installed Numba built the library of `level` from these sources. Prints a line if so."""
     path = library_path(level, folder())
     try:
         found = fitting_description(path, level, source_hash())
@@ -70,7 +70,7 @@ def _is_up_to_date(level: Level) -> bool:
 
 
 def _build(levels: list[Level]) -> int:
-    """Builds the libraries in child processes, at most one per core at once. Returns 1 if a build failed, else 0."""
+    """Builds the libraries in child processes, one per core at a time. Returns 1 if a build failed, else 0."""
     if not levels:
         return 0
     start = time.perf_counter()
@@ -111,7 +111,7 @@ def _size(path: Path) -> str:
 
 
 def _list() -> int:
-    """Prints a line for each level, the reasons why libraries are not used, and the kernels in use.
+    """Prints a line for each level, then why libraries are not used, then which kernels are in use.
 
     Returns 1 if a library is invalid, or if neither a library nor Numba can be used, else 0.
     """

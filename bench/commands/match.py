@@ -25,7 +25,7 @@ examples:
                  --book openings.epd --rounds 100 --concurrency 2 --pgn games.pgn
   secateur match match.toml --resume
 
-Without --runner, the match is played by cutechess-cli or fastchess if they are on the PATH, otherwise by the built-in
+Without --runner, the match is played by cutechess-cli or fastchess if one is on the PATH, otherwise by the built-in
 runner. Only the built-in runner supports --resume and --cluster. Exit status 0 means that every game was played
 without a fault.
 """
@@ -67,7 +67,7 @@ def add_result_arguments(parser: Parser) -> None:
 def prepare(options: argparse.Namespace) -> None:
     """Checks the options for the plot and the record. Call this function before the games are played.
 
-    Sets `options.plot` to the plot's path and, with `--ledger`, `options.commit` as `ledger.prepare` does. Raises
+    Sets `options.plot` to the plot's output and, with `--ledger`, `options.commit` as `ledger.prepare` does. Raises
     CommandError if an option is invalid, if the record exists, or if the plot cannot be written.
     """
     if options.plot is not None:

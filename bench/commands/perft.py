@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
 
 
 def read_board(fen: str) -> chess.Board:
-    """Returns the board of a FEN, as Chess960 if its castling rights require that. Raises ValueError if invalid."""
+    """Reads a FEN, as Chess960 if its castling rights require that. Raises ValueError if the FEN is invalid."""
     from search.game import Game
 
     board = chess.Board(fen)

@@ -131,7 +131,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
-    """Plays a run unless `--show` is given, prints and, with `--write`, writes its results; returns the exit status."""
+    """Plays a run, and prints and writes its results, as `--show` and `--write` say; returns the exit status."""
     spsa = run.tuner(state)
     if options.write:
         _new_source(spsa)  # checks that the file can be edited, before games that may take hours
@@ -169,8 +169,8 @@ def _most_changed(spsa: Spsa) -> str:
 class Run:
     """The settings that determine the outcome of a tuning run.
 
-    `games` describes the games between PLUS and MINUS. Both are the same engine, with the tuned values as additional
-    options. An iteration is one pair of games. Raises `SpsaError` if the engines set an option that is tuned.
+    `games` describes the games between PLUS and MINUS. Both are the same engine, but with different values of the
+    tuned options. An iteration is one pair of games. Raises `SpsaError` if the engines set an option that is tuned.
     """
 
     parameters: tuple[Tunable, ...]
@@ -182,7 +182,7 @@ class Run:
         names = {parameter.name for parameter in self.parameters}
         for name, _ in self.games.engines[0].options:
             if name in names:
-                raise SpsaError(f"option {name} is tuned: do not set it with --engine, or exclude it with --only")
+                raise SpsaError(f"option {name} is tuned: remove it from --engine or exclude it with --only")
 
     def side(self, side: int, values: dict[str, int]) -> EngineSpec:
         """Returns the PLUS engine (`side` 0) or the MINUS engine (`side` 1) with `values` as additional options."""
@@ -209,8 +209,8 @@ def tune(
 ) -> None:
     """Plays the missing iterations with the openings of `plan`, `concurrency` at a time. Mutates `spsa` and `state`.
 
-    First checks that the engine can play. Then, if the state is new, writes `settings` as its first line, which
-    replaces an earlier run in the file. An iteration in which an engine fails is reported and has no result. Raises
+    First checks that the engine can play. Then, if the state is new, writes `settings` as the first line of the file;
+    this replaces an earlier run. An iteration in which an engine fails is reported and has no result. Raises
     `SpsaError` if the engine cannot play, and `PairsError` and `ClusterError` as `play_pairs` does. The state stays
     valid after any exception.
     """
@@ -239,7 +239,7 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
     given = {name: value for name, value in vars(options).items() if value is not None}
     chosen = argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
     if chosen.book is None:
-        chosen.seed, chosen.order = None, options.order  # the seed then affects only the perturbations
+        chosen.seed, chosen.order = None, options.order  # without a book, the seed affects only the perturbations
     gain = default_gain(chosen.iterations) if chosen.gain is None else chosen.gain
     schedule = Schedule(chosen.iterations, gain)
     try:
@@ -264,7 +264,7 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
 
 
 def _matters(tunable: Tunable, has_clock: bool) -> bool:
-    """Returns whether a tunable can affect games of one-thread engines, which have a clock only if `has_clock`."""
+    """Returns whether a tunable can affect games of one-thread engines, with or without a clock (`has_clock`)."""
     return tunable.name != "vote_base" and (has_clock or not tunable.name.startswith("time_"))
 
 
@@ -292,7 +292,7 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
 
 
 def _new_source(spsa: Spsa) -> str:
-    """Returns SOURCE's text with the tuned values. Raises `SpsaError` unless each value has one row, and OSError."""
+    """Returns SOURCE's text with the tuned values. Raises OSError, or `SpsaError` unless each value has one row."""
     source = SOURCE.read_text(encoding="utf-8")
     for name, value in spsa.result().items():
         source, count = re.subn(rf'(Tunable\("{re.escape(name)}", )-?\d+', rf"\g<1>{value}", source)

@@ -39,11 +39,11 @@ class Runner(ABC):
 
     @abstractmethod
     def command_line(self, plan: Plan) -> str:
-        """Returns, in one line, the command that `run` would execute, or what it would do without a command."""
+        """Returns one line: the command that `run` would execute, or a description if `run` executes no command."""
 
 
 def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[EngineSpec, str]:
-    """Returns a dict of the engines that do not start or that reject an option, with a line about each one's problem.
+    """Returns the engines that do not start or that reject an option, each mapped to a line about its problem.
 
     Starts each engine once, on a machine where it would play. Without this check, every game or position would report
     the same problem. Raises `ClusterError` if the cluster is unusable.
@@ -77,7 +77,7 @@ class Collector:
         result = self.result
         if game.fault is not None:
             result.problems.append(game.fault)
-        # The moves are dropped, because those of a hundred thousand games would fill the memory.
+        # The moves are dropped, because the moves of a hundred thousand games would fill the memory.
         result.games.append(replace(game, moves=()))
         result.stopped_early |= not self._on_game(game)
         return not result.stopped_early

@@ -1,8 +1,8 @@
-"""The built-in runner, which needs only python-chess, plays in local processes or on a cluster, and can resume a match.
+"""The built-in runner. It needs only python-chess, plays in local processes or on a cluster, and can resume a match.
 
-It writes every game to the PGN file as soon as the game is finished. If a match was interrupted, `resume` reads the
-file, drops a truncated last game, and plays the games that are missing. A tag of each game contains the fingerprint of
-the match's description. If the file has games of another match, `resume` raises `PlayError` and changes nothing.
+It writes every game to the PGN file as soon as the game is finished. To resume a match, it reads the file, drops a
+truncated last game, and plays the missing games. A tag of each game contains the fingerprint of the match's
+description. If the file has games of another match, the runner raises `PlayError` and does not change the file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BuiltinRunner(Runner):
         return f"built-in runner: {plan.game_count} games on {where}"
 
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Passes the games of a resumed match's PGN file to `collector`, then plays the missing games of `plan`."""
+        """Passes the earlier games of a resumed match to `collector`, then plays the missing games of `plan`."""
         description, problems = plan.description, collector.result.problems
         done, log = _open_log(plan, collector.result)
         if not all(collector.add(game) for game in done):
@@ -75,7 +75,7 @@ class BuiltinRunner(Runner):
 def _open_log(plan: Plan, result: MatchResult) -> tuple[list[GameResult], PgnLog | None]:
     """Returns the games in the PGN file of a resumed match, and the log for further games (None without a PGN file).
 
-    Adds a line to the problems or notes of `result` for each game in the file that does not count. Raises `PlayError`
+    Adds a line to the problems or notes of `result` for each game in the file that is not counted. Raises `PlayError`
     if a game in the file was not written by this match, and OSError.
     """
     description = plan.description
@@ -122,6 +122,6 @@ def _played(plan: Plan, path: Path, raws: list[RawGame], result: MatchResult) ->
         result.problems.append(f"{path}:{raw.line}: {title} is not in the schedule or appears twice; it is not counted")
     if raws and not raws[-1].is_complete:
         faults.pop()  # a truncated last game is unfinished, not faulty
-        result.notes.append(f"{shown(path)}:{raws[-1].line}: drops the unfinished last game")
+        result.notes.append(f"{shown(path)}:{raws[-1].line}: the unfinished last game is dropped")
     result.problems += faults
     return found

@@ -32,13 +32,13 @@ from bench.runners.base import Collector, PlayError, Runner, unfit_engines
 from bench.schedule import Plan
 from engine.files import Output, leads_to, printable, reason, shown
 
-#: The program of each of these runners, by the runner's name.
+#: Maps the name of each of these runners to its program.
 PROGRAMS: Final = {"cutechess": "cutechess-cli", "fastchess": "fastchess"}
 
 _FINISHED: Final = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (1-0|0-1|1/2-1/2) \{(.*)\}")
 #: Only this many characters of an output line are searched, because the search may take quadratic time.
 _LONGEST_LINE: Final = 4096
-#: The seconds that the program has to end its games and engines after SIGINT.
+#: After SIGINT, the program may take this many seconds to end its games and engines.
 STOP_SECONDS: Final = 20.0
 
 
@@ -57,7 +57,7 @@ class ExternalRunner(Runner):
         return program
 
     def arguments(self, plan: Plan, book: Path, pgn: Path, scratch: Path) -> list[str]:
-        """Returns the program's arguments for `plan`, with its openings in `book` and its games in `pgn`.
+        """Returns the program's arguments to play `plan` with the openings in `book` and to write the games to `pgn`.
 
         fastchess saves its state in the folder `scratch`.
         """
@@ -91,7 +91,7 @@ class ExternalRunner(Runner):
         return shlex.join([shutil.which(self.program) or self.program, *self.arguments(plan, book, pgn, Path())])
 
     def run(self, plan: Plan, collector: Collector) -> None:
-        """Plays `plan` with the program and the engines that can play, if they suffice; collects the reported games."""
+        """Runs the program on `plan` without unfit engines, if enough remain, and passes the games to `collector`."""
         program, description, problems = self.required_program(), plan.description, collector.result.problems
         unfit = unfit_engines(description.engines, None)
         for problem in unfit.values():
@@ -104,7 +104,7 @@ class ExternalRunner(Runner):
             book = Path(folder, "openings" + _book_suffix(plan.openings))
             book.write_text(book_text(plan.openings), encoding="utf-8")
             games = Output(Path(description.pgn or Path(folder, "games.pgn")), is_pgn, "PGN file")
-            # The program appends to a new file of its own, never to one that a user may save meanwhile.
+            # The program writes to a new file, because a user may change the PGN file meanwhile.
             place = games.path.absolute()
             descriptor, name = tempfile.mkstemp(".pgn", f"{place.stem[:60]}-", place.parent)
             last_lines: deque[str] = deque(maxlen=5)
@@ -134,7 +134,7 @@ def _engine_words(engine: EngineSpec, margin: float, is_fastchess: bool) -> Iter
         yield from (f"arg={argument}" for argument in arguments)
     elif arguments:
         yield f"args={' '.join(map(_quoted, arguments))}"
-    # The folder is explicit, because cutechess-cli would otherwise start an engine in its program's folder.
+    # The folder is explicit, because cutechess-cli would otherwise use the folder of the engine's program.
     yield from ("proto=uci", f"dir={Path(engine.directory or '.').absolute()}")
     if limit.has_clock:
         yield f"tc={limit.clock_text()}"
@@ -197,7 +197,7 @@ def finished_game(line: str) -> GameResult | None:
 
 
 def _follow(command: list[str], collector: Collector, last_lines: deque[str]) -> int:
-    """Runs `command` until it ends, `collector.add` returns False, or Ctrl-C or SIGTERM; returns its exit status.
+    """Runs `command`; returns its exit status. Stops it if `collector.add` returns False, or on Ctrl-C or SIGTERM.
 
     Passes the games that the command reports to `collector`, and the other lines of its output to `last_lines`.
     """
@@ -242,7 +242,7 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
 
 
 def _take_over(games: Output, path: Path, played: IO[bytes], problems: list[str]) -> None:
-    """Moves the games in the open file `played` at `path` to `games`. Incomplete games never replace earlier games."""
+    """Moves games from `path`, open as `played`, to `games`. Keeps earlier games there if no new game is complete."""
     try:
         if not leads_to(path, played):
             raise OSError(errno.EEXIST, "another program replaced or removed the new games")

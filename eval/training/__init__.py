@@ -1,1 +1,1 @@
-"""Training on the engine's own games: self-play, data files and networks. The playing engine never imports it."""
+"""Training on the engine's own games: self-play, data files and networks. Playing does not import this package."""

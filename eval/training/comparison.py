@@ -1,9 +1,9 @@
 """Comparisons of how well evaluations predict the scores of searches and the results of games.
 
 As in training, an evaluation's expected result is 1 / (1 + exp(-evaluation / scale)). The score error is the mean
-squared difference between this result and the expected result of the search's score; the result error is that between
-this result and the game's. The score error favours evaluations that resemble the one that the search used (the
-teacher), so it is fair only between networks with the same teacher. The result error favours no evaluation.
+squared difference between this result and the expected result of the search's score. The result error is the mean
+squared difference between this result and the game's result. The score error favours evaluations that resemble the
+search's own (the teacher), so it is fair only between networks with the same teacher. The result error is always fair.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Evaluate = Callable[[Any], npt.NDArray[np.int64]]
 class Errors:
     """The errors of one evaluation.
 
-    `scores` is the score error, with the scale of the Comparison. `results` is the result error, with `scale`, the
-    scale in centipawns with which this evaluation predicts results best. `difference` is `results` minus the
-    `results` of the first evaluation. `deviation` is the standard error of the difference if games are independent.
+    `scores` is the score error, computed with the scale of the Comparison. `results` is the result error, computed with
+    `scale`: the scale in centipawns with which this evaluation predicts results best. `difference` is `results` minus
+    the first evaluation's `results`. `deviation` is the standard error of the difference if games are independent.
     """
 
     name: str
@@ -63,7 +63,7 @@ def classical_scores(samples: Any) -> npt.NDArray[np.int64]:
 
 
 def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Comparison:
-    """Compares `evaluations`, by name, on SAMPLE[n] of every shard. Raises ShardError if there are no positions."""
+    """Compares the named `evaluations` on the SAMPLE[n] of all shards. Raises ShardError if there are no positions."""
     values: dict[str, list[Reals]] = {name: [] for name in evaluations}
     scores, results, games = [], [], []
     begun = 0

@@ -1,8 +1,8 @@
-"""Generates self-play games in one process or in many, and resumes after a crash.
+"""Generates self-play games in one or more processes, and resumes after a crash.
 
 With the same seed, settings, network and sources, game number n is always the same game. Workers play blocks of
-GAMES_PER_BLOCK games, which are appended to shards in order, so the files in a folder do not depend on the number of
-workers. After a `kill -9`, the same command continues after the last whole block.
+GAMES_PER_BLOCK games. The blocks are appended to shards in order, so the files in a folder do not depend on the number
+of workers. After a `kill -9`, the same command continues after the last whole block.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SOURCES: Final = ("generation.py", "kernels/records.py", "kernels/selfplay.py")
 class Settings:
     """The settings of self-play games. Scores are in centipawns; RULES describes most fields.
 
-    `network` is the digest of the network that evaluates, empty for the classical evaluation; `generate` fills it in.
+    `generate` sets `network` to the digest of the network that evaluates, or to "" for the classical evaluation.
     `hash_mebibytes` is the size of the TT. Raises ValueError, with a message of one line, if a value is invalid.
     """
 
@@ -152,12 +152,12 @@ def _random(seed: int, index: int) -> npt.NDArray[np.uint64]:
     return np.array([int.from_bytes(digest[:8], "little") | 1], np.uint64)
 
 
-_player = cache(Player)  # a process needs one player, because its settings stay the same
+_player = cache(Player)  # a process reuses its player while settings and network stay the same
 
 
 @dataclass(frozen=True)
 class Task:
-    """A block of games to play: its settings and number, the digest of the required sources, and the network file."""
+    """A block of games to play, with the digest of the required `sources` and the contents of the network file."""
 
     settings: Settings
     block: int
@@ -166,7 +166,7 @@ class Task:
 
 
 def play_block(task: Task) -> bytes:
-    """Plays a block; returns its bytes. Raises Player's errors, and RuntimeError if this process has other sources."""
+    """Plays a block; returns its bytes. Raises RuntimeError if the sources differ, and the errors of `Player`."""
     if source_digest() != task.sources:
         raise RuntimeError(f"this worker's version of Secateur is {source_digest()}, the command's is {task.sources}")
     player = _player(task.settings, task.network)
@@ -202,10 +202,10 @@ def generate(
 
     If both are None, plays until interrupted. Plays missing blocks in ascending order, in `workers` processes or
     on the Dask scheduler `cluster`, then finishes all shards. Calls `on_progress` at the start and after each block;
-    returns the final progress. `network` is the contents of the network file that evaluates, empty for the classical
-    evaluation. Raises OSError; ShardError if another process uses the folder, or if a shard is unusable or has other
-    settings; ClusterError if the cluster is unusable; NetworkError if `network` is invalid; EvaluationError if the
-    process has a custom evaluation; and WorkError if a block fails.
+    returns the final progress. `network` is the contents of a network file, empty for the classical evaluation.
+    Raises OSError; ShardError if another process uses the folder, or if a shard is unusable or has other settings;
+    ClusterError if the cluster is unusable; NetworkError if `network` is invalid; EvaluationError if the process has a
+    custom evaluation; and WorkError if a block fails.
     """
     require_own_evaluation("training data")
     settings = replace(settings, network=network_digest(network))
@@ -251,7 +251,7 @@ def generate(
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Adds `path` to an OSError from the `with` block if the error names no file, such as the error of a full disk."""
+    """Adds `path` to an OSError from the `with` block if the error names no file. That of a full disk names none."""
     try:
         yield
     except OSError as error:
@@ -260,9 +260,9 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
-    """Returns a folder's shards by number, except unfinished shards without games.
+    """Returns a folder's shards by number. Skips unfinished shards without a complete head.
 
-    Raises OSError, and ShardError if a shard is unusable, exists twice, or has other settings than `head`.
+    Raises OSError, and ShardError if a shard is unusable, exists twice, or has another number or other settings.
     """
     there: dict[int, Shard] = {}
     for path in sorted(folder.glob(f"shard-*{FINISHED}")) + sorted(folder.glob(f"shard-*{UNFINISHED}")):
@@ -278,7 +278,7 @@ def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
 
 
 def _number_of(path: Path) -> int:
-    """Returns the number in a shard's name. Raises ShardError if the name has another form."""
+    """Returns the number in the name of a shard. Raises ShardError if the file is not named like a shard."""
     digits = path.stem.removeprefix("shard-")
     if not (digits.isdecimal() and path == shard_path(path.parent, int(digits), path.suffix)):
         raise ShardError(f"{path}: is not named like a shard (shard-NNNNNN{path.suffix})")
@@ -286,7 +286,7 @@ def _number_of(path: Path) -> int:
 
 
 def _missing_blocks(have: dict[int, int], end: int | None) -> Iterator[int]:
-    """Yields the numbers of the missing blocks (below `end`, if given) in order; `have` counts blocks by shard."""
+    """Yields the missing blocks' numbers in order, below `end` if it is given. `have` maps shards to block counts."""
     for number in count():
         first = number * BLOCKS_PER_SHARD
         for block in range(first + have.get(number, 0), first + BLOCKS_PER_SHARD):

@@ -1,7 +1,7 @@
 """Fits the model of results (see `search.outcome`) to self-play games, by maximum likelihood.
 
 The positions are counted by material, score and result from White's view; the model treats both sides alike. The fit
-treats positions as independent. Neighbouring positions of a game are not, but this does not bias the estimates.
+treats positions as independent. Neighbouring positions of a game are dependent, but this does not bias the estimates.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy.typing as npt
 from eval.training.shards import ShardError
 from search.outcome import FULL_MATERIAL, LEAST_MATERIAL, PIECE_MATERIAL
 
-#: Scores are counted in steps of SCORE_STEP centipawns. Positions beyond +-SCORE_LIMIT are left out: they are won,
-#: except after blunders, which self-play with few nodes causes and which would distort the fit to smaller scores.
+#: Scores are counted in steps of SCORE_STEP centipawns. Positions with scores beyond +-SCORE_LIMIT are left out. They
+#: are won, except after blunders. Self-play with few nodes has many; they would distort the fit to smaller scores.
 SCORE_STEP: Final = 10
 SCORE_LIMIT: Final = 400
 BINS: Final = 2 * SCORE_LIMIT // SCORE_STEP + 1
@@ -67,7 +67,7 @@ def bin_scores() -> npt.NDArray[np.float64]:
 
 def chances(parameters: npt.NDArray[np.float64]) -> Counts:
     """Returns the chances of each result by material and score, in the shape of the counts. `parameters` are the
-    coefficients of the polynomials for win score and spread, whose values are raised to at least 1 and 5 centipawns.
+    coefficients of the polynomials for win score (at least 1 centipawn) and spread (at least 5 centipawns).
     """
     share = np.arange(FULL_MATERIAL + 1) / FULL_MATERIAL
     powers = share[:, None] ** np.arange(DEGREE)

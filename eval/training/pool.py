@@ -1,11 +1,11 @@
 """The pool: the training data of a network, in files of positions that training maps into memory.
 
-    training.samples    SAMPLE[n] of the games to learn from, shuffled
-    validation.samples  SAMPLE[m] of the games that are held out for validation
+    training.samples    SAMPLE[n]: the positions to train on, shuffled
+    validation.samples  SAMPLE[m]: the positions held out for validation
     pool.json           `Facts` about these positions and their games
 
 Whole games are held out, because neighbouring positions share their result. A hash of a game's start and moves
-decides whether it is held out. So every seed holds out the same games, and copies of a game are all in the same file.
+decides whether the game is held out. So the choice does not depend on the seed, and copies of a game are in one file.
 
 The training file is shuffled once, in two passes that need little memory: positions go to random buckets, then each
 bucket is shuffled. Every epoch (pass over the data) reads chunks of `CHUNK` positions in a new random order.
@@ -52,10 +52,10 @@ class Facts:
     """The facts about a pool: its contents and their origin.
 
     The first four fields count shards, games, training positions and validation positions. `share` is the share of
-    games to hold out, and `wanted` the filter. `slope` is the scale in centipawns with which scores predict results
-    best. `sources` lists the games' different settings, each with its number of games. `seconds` is the time that
-    making the pool took, or None if it was not measured. `crc` is the CRC-32 of the training positions, and
-    `validation_crc` that of the validation positions, or None in older pools.
+    games to hold out. `wanted` is the filter of positions. `slope` is the scale in centipawns with which scores predict
+    results best. `sources` lists the different settings of the games, each with the number of games. `seconds` is the
+    time that making the pool took, or None if the time was not measured. `crc` is the CRC-32 of the training positions.
+    `validation_crc` is the CRC-32 of the validation positions, or None in an older pool.
     """
 
     shards: int
@@ -81,7 +81,7 @@ class Pool:
 
 
 def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
-    """Selects about `share` of a shard's games for validation by a hash of start and moves; returns a mask, bool[n]."""
+    """Returns a mask of the games to hold out, bool[n]: about `share` of the shard's games, selected by their hash."""
     chosen = np.zeros(len(shard.games), np.bool_)
     limit = share * 2.0**32
     for index, (first, count) in enumerate(zip(shard.first.tolist(), shard.games["plies"].tolist(), strict=True)):
@@ -102,8 +102,8 @@ def build_pool(
     """Decodes, filters, splits and shuffles shards (see `find_shards`) into a pool in `folder`; returns its facts.
 
     `folder` must contain no files of a pool. `share` is the share of games to hold out for validation. The same shards
-    in the same order and the same arguments give the same pool. Calls `on_shard(shards, positions)` with the totals so
-    far after each shard. Raises OSError, and ShardError if a shard is unusable or contains invalid positions.
+    in the same order and the same arguments give the same pool. After each shard, calls `on_shard(shards, positions)`
+    with the totals so far. Raises OSError, and ShardError if a shard is unusable or contains invalid positions.
     """
     began = time.perf_counter()
     rng = np.random.default_rng([seed, 0])
@@ -149,7 +149,7 @@ def build_pool(
 
 
 def _summed_up(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Merges sources that differ only in `games`, whose sum becomes `games` of the merged source."""
+    """Merges sources that differ only in `games`. The merged source has the sum of their `games`."""
     games: dict[str, int] = {}
     for source in sources:
         settings = {name: value for name, value in source.items() if name != "games"}
@@ -172,7 +172,7 @@ def expected_results(centipawns: Reals, slope: float) -> Reals:
 
 
 def fit_slope(centipawns: Reals, results: Reals) -> float:
-    """Returns the slope, from 20 to 2000, with which `centipawns` predict `results` with the least squared error."""
+    """Returns the slope, 20 to 2000, that minimises the mean squared error between expected results and `results`."""
 
     def loss(log_slope: float) -> float:
         return float(np.mean((expected_results(centipawns, math.exp(log_slope)) - results) ** 2))
@@ -194,7 +194,7 @@ def holds_samples(head: bytes) -> bool:
 
 
 def _mapped(path: Path, count: int, crc: int | None, show: Callable[[str], None]) -> Any:
-    """Maps a file of SAMPLE[count] into memory. Raises OSError, and ShardError for another size or checksum."""
+    """Maps a file of SAMPLE[count] into memory. Raises OSError, and ShardError if its size or checksum is wrong."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size != count * SAMPLE.itemsize:
@@ -225,10 +225,10 @@ def open_pool(folder: Path, show: Callable[[str], None] = lambda text: None) -> 
 
 
 def batches(seed: int, chunks: int, size: int, step: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Yields batches without end, beginning at `step` (from 0 on). A batch is the numbers of its chunks, int64[size].
+    """Yields batches without end, the first for step `step` (0 or more). A batch is an int64[size] of chunk numbers.
 
-    An epoch divides `chunks` chunks into whole batches. The few chunks left over differ from epoch to epoch. A batch
-    depends only on its step and the other arguments, so a run can resume at any step.
+    An epoch divides `chunks` chunks into whole batches. The few chunks left over differ from epoch to epoch. The batch
+    of a step depends only on the step, `seed`, `chunks` and `size`, so a run can resume at any step.
     """
     a_pass = chunks // size
     while True:

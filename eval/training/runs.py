@@ -1,11 +1,11 @@
-"""Training runs: a run is a folder with a pool (see `eval.training.pool`) and the files that it needs to resume.
+"""Training runs: a run is a folder with a pool (see `eval.training.pool`) and the files that resuming the run needs.
 
     run.json        recipe and data
     checkpoint.npz  parameters, state of the optimiser and log after the last finished superbatch
     log.jsonl       a line for each superbatch
     start.snet      the network that the run began with, if it did not begin with random weights
 
-If a run is killed and then resumed, it repeats the unfinished superbatch, and the network is the same in the end.
+A run that is killed and resumed repeats the unfinished superbatch. Its final network is that of an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from eval.training.trainer import Entry, Moment, Recipe, State, Trainer, Trainin
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
 
-#: The files of a run in the order in which a new run removes them, after RUN: the kind, and a test of the first bytes.
+#: Maps each file of a run to its kind and a test of its first bytes. A new run removes all except RUN, in this order.
 _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
     RUN: ("run", lambda head: head.lstrip().startswith(b"{")),
     START: ("network file", is_network),
@@ -54,9 +54,9 @@ _POOL: Final = (TRAINING, VALIDATION, FACTS)
 
 @dataclass(frozen=True)
 class Run:
-    """A recipe and its data: `data` are files and folders of shards, `partial` includes unfinished shards, `wanted` is
-    a filter of positions, `validation` the share of games to hold out, and `network` the SHA-256 of the network file
-    that the run may replace, or "". Raises TrainingError if a value is out of range.
+    """A recipe and its data. `data` lists shards and folders of shards; `partial` includes unfinished shards. `wanted`
+    is the filter of positions. `validation` is the share of games to hold out. `network` is the SHA-256 of the network
+    file that the run may replace, or "". Raises TrainingError if a value is out of range.
     """
 
     recipe: Recipe
@@ -76,8 +76,8 @@ class Run:
 def check_new(folder: Path, overwrite: bool) -> None:
     """Checks that a new run may begin in a folder.
 
-    Raises TrainingError if the folder contains an unusable run or, without `overwrite`, any run, or if it contains no
-    run, but a file with the name of a run's file. Raises OSError if a file with such a name is of another kind.
+    Raises TrainingError if the folder contains an unusable run or, without `overwrite`, any run. Raises it also for a
+    file that has the name of a run's file but belongs to no run. Raises OSError and NetworkError as `load_run` does.
     """
     if os.path.lexists(folder / RUN):
         load_run(folder)
@@ -93,8 +93,8 @@ def check_new(folder: Path, overwrite: bool) -> None:
 def load_run(folder: Path) -> Run:
     """Returns the run that `run.json` describes, and checks that the folder's other files can belong to a run.
 
-    Raises TrainingError if `run.json` is missing or unusable, if a run's file is a link, because the run would write to
-    the link's target, or if `start.snet` is not its network. Raises OSError or NetworkError for another kind of file.
+    Raises TrainingError if `run.json` is missing or unusable, if a file is a link (the run would overwrite its target),
+    or if `start.snet` is not the run's start network. Raises OSError or NetworkError if a file is of another kind.
     """
     path = folder / RUN
     for name in _FILES:
@@ -124,7 +124,7 @@ def output_of(folder: Path, name: str) -> Output:
 
 @contextmanager
 def new_pool(folder: Path) -> Iterator[Path]:
-    """Removes the pools that killed commands left in `folder`; yields a new temporary folder there, removed at exit."""
+    """Removes the pools that killed commands left in `folder`. Yields a new folder there, which it removes at exit."""
     for left in folder.glob(f"{_NEW}*/"):
         _remove_pool(left)
     new = Path(tempfile.mkdtemp(prefix=_NEW, dir=folder))
@@ -136,7 +136,7 @@ def new_pool(folder: Path) -> Iterator[Path]:
 
 
 def _remove_pool(new: Path) -> None:
-    """Removes Secateur's files from a temporary folder that has the marker, then the folder if nothing is left."""
+    """Removes Secateur's files from a temporary folder that has the marker, then the folder if it is empty."""
     with suppress(OSError):
         if new.is_symlink() or read_bytes(new / _MARKER, 99) != new.name.encode():
             return
@@ -149,7 +149,7 @@ def _remove_pool(new: Path) -> None:
 
 
 def begin_run(folder: Path, run: Run, start: bytes | None, overwrite: bool) -> None:
-    """Removes the files of an earlier run from the folder, then writes those of the new run except its pool.
+    """Removes the files of an earlier run from the folder, then writes `run.json` and, with `start`, `start.snet`.
 
     `start` is the contents of the start network's file, or None. Raises OSError, and TrainingError as `check_new` does.
     """
@@ -198,8 +198,8 @@ def save_state(outputs: tuple[Output, Output], state: State) -> None:
 def load_state(folder: Path, recipe: Recipe) -> State:
     """Returns the state after the last finished superbatch, or the run's initial state if there is none.
 
-    Raises TrainingError if the checkpoint is unreadable or damaged, or if the start network has another size than the
-    recipe. Raises NetworkError if the start network is unreadable or damaged.
+    Raises TrainingError if the checkpoint is unreadable or damaged, or if the start network's size differs from the
+    recipe's. Raises NetworkError if the start network is unreadable or damaged.
     """
     path = folder / CHECKPOINT
     if not path.exists():

@@ -1,4 +1,4 @@
-"""Turns games into training positions: decodes, filters and packs them.
+"""Turns games into training positions: decodes the games, then filters and packs their positions.
 
 A position is a SAMPLE of 32 bytes, which `unpacked` turns into a POSITION. Scores and results are from White's view.
 """
@@ -19,10 +19,10 @@ from eval.training.kernels.decoding import decode_samples
 from eval.training.kernels.records import SAMPLE, unpack_samples
 from eval.training.shards import Shard, find_shards, read_shard
 
-#: Scores of at least this many centipawns for either side count as mates, which the default filter leaves out.
+#: Scores of at least this many centipawns for either side count as mates. The default filter leaves out such positions.
 SCORE_LIMIT: Final = 10_000
-#: The search scales evaluations towards 0 by half a percent for each ply since the last capture or pawn move
-#: (`search.kernels.correction.corrected`). Below this many plies, scaling makes a score smaller by at most a fifth.
+#: The search scales evaluations towards 0 by half a percent for each ply since the last capture or pawn move (see
+#: `search.kernels.correction.corrected_eval`). Below this many plies, that makes a score smaller by at most a fifth.
 HALFMOVES: Final = 40
 #: Greater than any halfmove clock: the fifty-move rule ends games at 100.
 ANY_HALFMOVES: Final = 256
@@ -45,7 +45,7 @@ class Filter:
     halfmoves: int = HALFMOVES
 
     def as_array(self) -> npt.NDArray[np.int64]:
-        """Returns the fields in order for the kernels, int64[4]."""
+        """Returns the four fields in their order, as int64[4] for the kernels."""
         return np.array([self.skip, self.score_limit, self.quiet, self.halfmoves], np.int64)
 
 
@@ -53,7 +53,7 @@ ALL: Final = Filter(score_limit=1 << 15, quiet=False, halfmoves=ANY_HALFMOVES)
 
 
 def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[np.bool_] | None = None) -> Samples:
-    """Returns the wanted positions of a shard, SAMPLE[n], in order: of all games or the `chosen` ones, bool[games]."""
+    """Returns a shard's wanted positions in order, SAMPLE[n]. The mask `chosen`, bool[games], can exclude games."""
     games, first = shard.games, shard.first
     if chosen is not None:
         games, first = games[chosen], first[chosen]
@@ -78,6 +78,6 @@ def unpacked(samples: Samples) -> Any:
 
 
 def game_numbers(samples: Samples) -> npt.NDArray[np.int64]:
-    """Numbers the games in SAMPLE[n] of one shard from 0 on; returns the number of each position's game, int64[n]."""
+    """Numbers the games of one shard's SAMPLE[n] from 0 on; returns each position's game number, int64[n]."""
     numbers: npt.NDArray[np.int64] = np.cumsum(np.diff(samples["game"], prepend=samples["game"][:1]) != 0)
     return numbers

@@ -70,7 +70,7 @@ class ShardError(CommandError, ValueError):
 
 
 def built(kind: Any, value: Any, name: str) -> Any:
-    """Returns JSON as the annotation `kind`, such as a dataclass. Raises TypeError if a type or a field is wrong."""
+    """Converts a JSON value to the type `kind`, such as a dataclass. Raises TypeError if a type or a field is wrong."""
     origin, parts = get_origin(kind) or kind, get_args(kind)
     if is_dataclass(kind) and isinstance(value, dict):
         return origin(**{key: built(get_type_hints(kind).get(key, Any), item, key) for key, item in value.items()})
@@ -122,8 +122,8 @@ class ShardWriter:
     """A writer that appends blocks to an unfinished shard and finishes it; callers must close it.
 
     It continues an existing shard, even a finished one, after its last whole block. The constructor raises ShardError
-    if the existing shard is a link, is damaged, or has another number or other settings. `append` and `finish` raise
-    ShardError if another file has taken the shard's place. All of them can raise OSError.
+    if the existing shard is a link, is damaged, exists twice, or has another number or other settings. `append` and
+    `finish` raise ShardError if another file has taken the shard's place. All three methods can raise OSError.
     """
 
     def __init__(self, folder: Path, number: int, settings: dict[str, Any]) -> None:
@@ -148,11 +148,12 @@ class ShardWriter:
             raise
 
     def _resume(self, number: int, settings: dict[str, Any]) -> None:
-        """Writes the head to an empty file; otherwise restores the counts and cuts off an incomplete end."""
+        """Writes the head if the file contains only zeros or no more than the head. Otherwise restores the counts and
+        removes an incomplete block, a foot or zeros at the end. Raises ShardError if the file is faulty.
+        """
         self._file.seek(0)
         data = self._file.read()
         if _is_empty(data, _encode_head(number, settings)):
-            # The head was not written completely, so nothing is lost.
             self._file.truncate(0)
             self._write(_encode_head(number, settings))
             return
@@ -223,7 +224,7 @@ def _encode_head(number: int, settings: dict[str, Any]) -> bytes:
 
 
 def check_head(path: Path, found: Sequence[Any], number: int, wanted: dict[str, Any]) -> None:
-    """Raises ShardError unless `found`, a shard's number and settings, are `number` and `wanted`."""
+    """Raises ShardError unless a shard's number and settings, `found`, equal `number` and `wanted`."""
     if found[0] != number:
         raise ShardError(f"{path}: contains shard {found[0]} instead of {number}")
     settings = found[1]
@@ -234,7 +235,7 @@ def check_head(path: Path, found: Sequence[Any], number: int, wanted: dict[str, 
 
 
 def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
-    """Returns whether an unfinished shard has only a part of its head, or only zeros. Raises OSError."""
+    """Returns whether an unfinished shard has only a part of its head, or zeros instead of it. Raises OSError."""
     with open_regular(path) as file:
         head = _encode_head(number, settings)
         data: bytes = file.read(len(head))
@@ -242,7 +243,7 @@ def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
 
 
 def _is_empty(data: bytes, head: bytes) -> bool:
-    """Returns whether `data` is the beginning of `head`, or zeros, which a loss of power may leave instead."""
+    """Returns whether `data` is the beginning of `head` or only zeros, which a loss of power can leave."""
     return head.startswith(data) or not data.strip(b"\0")
 
 
@@ -272,7 +273,7 @@ def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any]
 def _read_blocks(
     path: Path, data: bytes | mmap.mmap, at: int, check: bool = True
 ) -> tuple[list[tuple[npt.NDArray[np.void], int]], int]:
-    """Returns (GAME[n], index of its first ply in `Shard.plies`) of each whole block, and the last block's end offset.
+    """Returns each whole block as (GAME[n], index of its first ply in `Shard.plies`), and the last block's end offset.
 
     Begins at offset `at`. Ignores an incomplete block, a foot and zeros at the end. Raises ShardError if a block is
     faulty; compares checksums only if `check` is true.
@@ -317,7 +318,7 @@ def _check_foot(path: Path, data: bytes | mmap.mmap) -> npt.NDArray[np.void]:
 
 
 def read_shard(path: str | Path) -> Shard:
-    """Opens a shard and checks all its checksums. Reads only the whole blocks of an unfinished shard.
+    """Opens a shard and checks its checksums. If the shard is unfinished, reads only its whole blocks.
 
     Raises ShardError if the shard is truncated, corrupt, of another version, or unreadable.
     """

@@ -33,9 +33,9 @@ _MOST_KEYS: Final = 65_537
 def statistics(shards: Iterable[Shard]) -> dict[str, Any]:
     """Returns a dictionary of counts over all shards: `shards`, `bytes`, `games`, `positions` and the following.
 
-    `quiet` counts the positions that pass the default filter with any halfmove clock. `results`, `endings` and
-    `variants` count games by name; `below` counts positions with |score| below each of SCORE_EDGES;
-    `phases` is a list of the numbers of positions in each game phase, 0 to FULL_PHASE.
+    `quiet` counts the positions that pass the default filter without its limit on the halfmove clock. `results`,
+    `endings` and `variants` count games by name. `below` counts positions with |score| below each of SCORE_EDGES.
+    `phases` lists the number of positions in each game phase, 0 to FULL_PHASE.
     """
     found = dict.fromkeys(("shards", "bytes", "games", "positions", "quiet"), 0)
     results, endings, variants = (np.zeros(size, np.int64) for size in (3, len(ENDINGS), len(VARIANTS)))

@@ -1,6 +1,6 @@
 """Trains a network in superbatches of steps, with a falling learning rate.
 
-    step         one batch: each thread computes the gradient of a part; AdamW uses the mean, summed in order of threads
+    step         one batch: each thread sums the gradients of a part; the sums are added in thread order for AdamW
     superbatch   many steps, then the error on the validation positions
     rate         rises over the first steps, then falls along a cosine to its final value in the last step
 
@@ -53,10 +53,10 @@ class Recipe:
     """The settings of a training run: with the data, they determine the network.
 
     `superbatch_size` is the number of positions in a superbatch, 0 for one pass over the data. `scale` is the scale of
-    the sigmoid in centipawns, 0 for the one with which scores predict results best. After `warm_up` steps (at most a
+    the sigmoid in centipawns, 0 for the scale with which scores predict results best. After `warm_up` steps (at most a
     tenth of all steps), the learning rate falls from `rate` to `last_rate`. In each step, weights decay by `decay`
-    times the learning rate. Gradients with a norm above `clip` are scaled to that norm. `start` is the digest of the
-    network whose weights the run began with, empty for random weights. Raises TrainingError if a value is out of range.
+    times the learning rate. Gradients with a norm above `clip` are scaled down to `clip`. `start` is the digest
+    of the start network, or "" if the run began with random weights. Raises TrainingError if a value is out of range.
     """
 
     hidden: int = 128
@@ -103,7 +103,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Entry:
-    """A superbatch in the log: its number (from 1 on), the positions trained on, the mean squared errors (`validation`
+    """A superbatch in the log: its number (from 1 on), the number of positions, the mean squared errors (`validation`
     is None if there are no validation positions), the learning rate of the last step, and the speed.
     """
 
@@ -167,7 +167,7 @@ def state_from(network: Network, recipe: Recipe) -> State:
 
 
 class Trainer:
-    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool is too small or has changed."""
+    """A trainer of the network in `state` (mutated). Raises TrainingError if the pool is too small or has changed."""
 
     def __init__(self, recipe: Recipe, pool: Pool, state: State) -> None:
         self.recipe, self.pool, self.state = recipe, pool, state
@@ -195,7 +195,7 @@ class Trainer:
         return positions / sum(entry.positions / entry.positions_per_second for entry in self.state.log)
 
     def rate(self, step: int) -> float:
-        """Returns the learning rate of a step of the run, counted from 0."""
+        """Returns the learning rate of step number `step` of the run (from 0 on)."""
         recipe, total = self.recipe, self.recipe.superbatches * self.steps
         warm_up = min(recipe.warm_up, total // 10)
         if step < warm_up:

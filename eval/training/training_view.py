@@ -1,4 +1,4 @@
-"""The progress of training on stderr, and a plot of the loss curves."""
+"""Shows the progress of training on stderr, and plots the loss curves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TrainingView(Display):
         self._done = 0
 
     def step(self, moment: Moment) -> None:
-        """Records a finished step, which the progress line then shows."""
+        """Records a finished step for the progress line."""
         self._moment = moment
         self._done += 1
 
@@ -54,7 +54,7 @@ class TrainingView(Display):
 
 
 def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
-    """Plots errors and learning rates over superbatches. Raises PlotError as `bench.plots.check_path` does."""
+    """Plots the errors and the learning rate by superbatch. Raises PlotError if the picture cannot be drawn."""
     from bench.plots import check_path, new_figure, save_figure
 
     picture = check_path(path)

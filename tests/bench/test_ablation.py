@@ -121,7 +121,7 @@ def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys
         assert (record.what, record.engines) == (f"{row['title']}, against none", ("with", "without"))
         assert (record.commits, record.bench_nodes) == (("abc",), counted.nodes)
         assert (record.book, record.time_control) == ("balanced.epd", "nodes=100")
-        assert record.note == "one of 2 techniques, each of which a side lacked with probability 15%; a note"
+        assert record.note == "one of 2 techniques; each side lacked each of them with probability 15%; a note"
     assert "killers-quick" in (ledger / "README.md").read_text()
 
     # The same seed plays the same games.

@@ -294,7 +294,7 @@ def test_a_game_that_is_dropped_is_reported(play_in: Callable[..., MatchResult],
     pgn.write_bytes(ours[:-30])
     last = list(split_games(pgn))[-1]
     result = play_in(1, resume=True)
-    assert result.notes == [f"{pgn}:{last.line}: drops the unfinished last game"]
+    assert result.notes == [f"{pgn}:{last.line}: the unfinished last game is dropped"]
     assert not result.problems
     pgn.write_bytes(ours[:-30].replace(b'[MatchId "', b'[MatchId "0'))
     with pytest.raises(CommandError, match=r"games\.pgn:\d+: this game was not written by this match"):

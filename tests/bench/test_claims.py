@@ -34,7 +34,7 @@ def test_the_first_row_is_everything_and_the_orders_come_as_they_should(columns:
     uniform, plain = columns[0][1], columns[1][1]["alpha-beta, the game's order"]
     assert uniform["minimax, b^d"] == 3**5
     assert uniform["bound of Knuth and Moore"] == uniform["alpha-beta, best first"] == 27 + 9 - 1
-    for technique in ("+ transposition table", "+ order by guesses"):
+    for technique in ("+ transposition table", "+ order by static evaluation"):
         assert columns[1][1][technique] < plain
 
 

@@ -111,15 +111,15 @@ LEVEL = [9, 9, 0, -4, 4]
         ([-900] * 3, WIN_SCORE, 2, "ply 2: a result that does not fit its ending"),
         ([900, 900, 899], WIN_SCORE, 2, "ply 2: an adjudication that its scores do not support"),
         ([900] * 3, DRAW_SCORE, 1, "ply 2: an adjudication that its scores do not support"),
-        ([900] * 4, WIN_SCORE, 2, "ply 3: moves after its scores or its length ended it"),
+        ([900] * 4, WIN_SCORE, 2, "ply 3: moves after its scores or its length required its end"),
         (LEVEL, DRAW_SCORE, 1, ""),
         (LEVEL, DRAW_SCORE, 2, "ply 4: a result that does not fit its ending"),
         ([9, *LEVEL[:-1], 5], DRAW_SCORE, 1, "ply 5: an adjudication that its scores do not support"),
-        ([*LEVEL, 0], DRAW_SCORE, 1, "ply 5: moves after its scores or its length ended it"),
+        ([*LEVEL, 0], DRAW_SCORE, 1, "ply 5: moves after its scores or its length required its end"),
         ([20] * 7, LENGTH, 1, ""),
         ([20] * 7, LENGTH, 0, "ply 6: a result that does not fit its ending"),
         ([20] * 6, LENGTH, 1, "ply 5: an adjudication that its scores do not support"),
-        ([20] * 8, LENGTH, 1, "ply 7: moves after its scores or its length ended it"),
+        ([20] * 8, LENGTH, 1, "ply 7: moves after its scores or its length required its end"),
     ],
 )
 def test_what_the_scores_say(tmp_path: Path, scores: list[int], ending: int, result: int, problem: str) -> None:

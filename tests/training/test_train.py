@@ -37,7 +37,7 @@ def test_a_network_is_made(made: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert ", validation error 0." in first
     assert second.startswith("rounding changes scores by ")
     assert re.fullmatch(r"[\d,]+ positions/s in training", third)
-    assert re.search(r"64 games, loaded in [\d.]+ s; \d+ steps a superbatch; scale ", err)
+    assert re.search(r"64 games, prepared in [\d.]+ s; \d+ steps a superbatch; scale ", err)
     assert re.findall(r"^superbatch (\d) of 3: error 0", err, re.MULTILINE) == ["1", "2", "3"]
     network = read_network(output)
     assert (network.hidden, network.buckets) == (32, 8)

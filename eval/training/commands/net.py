@@ -1,4 +1,4 @@
-"""`secateur net`: shows a network file's architecture and provenance, and how well it evaluates."""
+"""`secateur net`: describes network files, and compares how well the networks evaluate."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _table(found: Comparison) -> list[str]:
-    """Formats a comparison as lines of text. A gain is the first evaluation's result error minus the row's."""
+    """Formats a comparison as lines of text. A row's gain is the first row's result error minus its own."""
     width = max(len(shown(errors.name)) for errors in found.errors)
     lines = [
         f"Mean squared errors of the expected results on {count_of(found.positions, 'quiet position')} "

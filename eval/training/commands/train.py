@@ -134,7 +134,7 @@ def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
 
 
 def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
-    """Returns the run, and the bytes of the --start file or None. Raises OSError; CommandError for bad arguments."""
+    """Returns the run, and the contents of the --start file, if any. Raises OSError or CommandError."""
     from eval.network.format import read_network_file
     from eval.training.runs import Run, check_new, load_run
     from eval.training.samples import Filter
@@ -184,7 +184,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
         pool = open_pool(folder, steps.show)
         trainer = Trainer(run.recipe, pool, load_state(folder, run.recipe))
     if not options.quiet:
-        loaded = "" if pool.facts.seconds is None else f", loaded in {pool.facts.seconds:.1f} s"
+        loaded = "" if pool.facts.seconds is None else f", prepared in {pool.facts.seconds:.1f} s"
         print(
             f"{pool.facts.training} positions to train on and {pool.facts.validation} for validation, from "
             f"{pool.facts.games} games{loaded}; {trainer.steps} steps a superbatch; scale {trainer.scale:g}",

@@ -1,1 +1,1 @@
-"""The kernels of the training pipeline: self-play, checks, decoding and gradients."""
+"""The kernels of the training pipeline: self-play, checks, decoding, gradients and the optimiser."""

@@ -1,4 +1,4 @@
-"""The kernel that checks the start, the moves and the end of recorded games."""
+"""The kernel that checks the start, the moves, the scores and the end of recorded games."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PROBLEMS: Final = (
     "an ending that does not fit its moves",
     "a result that does not fit its ending",
     "an adjudication that its scores do not support",
-    "moves after its scores or its length ended it",
+    "moves after its scores or its length required its end",
 )
 SOUND, BAD_START, ILLEGAL_MOVE, BAD_SCORE, BAD_ENDING, BAD_RESULT, BAD_ADJUDICATION, OVERDUE = range(8)
 
@@ -66,7 +66,7 @@ def _is_packed_position(packed):
 
 @subkernel
 def _is_position(position):
-    """Returns whether the side that just moved is not in check and castling kings and rooks are on their back ranks."""
+    """Returns False if the side that just moved is in check or a castling rook or its king is not on its back rank."""
     us = position.turn
     if is_attacked(position, king_square(position, us ^ 1), us, position.pieces[OCCUPIED]):
         return False
@@ -103,7 +103,7 @@ def _fits(game, position, moves, keys, index):
 def _lengthen(streaks, score, ply, rules):
     """Updates `streaks` (mutated) with the score recorded for ply `ply` (from 1 on, random plies included).
 
-    `streaks` is int64[3]: the numbers of the latest plies in a row with White winning, White losing, and a level game.
+    `streaks`, int64[3], counts the latest consecutive plies in which White wins, White loses, and the game is level.
     """
     streaks[0] = streaks[0] + 1 if score >= rules.win_score else 0
     streaks[1] = streaks[1] + 1 if score <= -rules.win_score else 0
@@ -185,7 +185,7 @@ def check_games(games, plies, first, rules, scratch, place):
 
     `plies` is PLY[m], `first` (int64[n]) gives the index in `plies` of each game's first ply, and `rules` is the RULES
     record of the games. `scratch` (mutated) is a tuple of POSITION[2], int32[MAX_MOVES], uint64[65537] and int64[3].
-    `place` (int64[2], mutated) receives the index of the game with the problem, and of the ply in that game.
+    `place` (int64[2], mutated) receives the index of the game with the problem, and the index of the ply in that game.
     """
     for index in range(games.size):
         place[0] = index

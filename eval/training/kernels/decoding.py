@@ -1,4 +1,4 @@
-"""The kernels that turn games into training positions."""
+"""The kernels that turn games into training positions and evaluate such positions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def decode_samples(games, plies, first, wanted, line, samples):
 def sample_evaluations(samples, line, workspace, out):
     """Writes the classical evaluations of SAMPLE[n], in centipawns for the side to move, into `out` int64[n].
 
-    Mutates all arguments except `samples`; `line` is POSITION[1] scratch, `workspace` a WORKSPACE.
+    `line` is POSITION[1] scratch, and `workspace` is a WORKSPACE. Mutates all arguments except `samples`.
     """
     for index in range(samples.size):
         unpack(samples[index].position, line[0])

@@ -9,7 +9,7 @@
 
 H is the length of an accumulator. `result` is 0, 0.5 or 1; `share` and `scale` come from Blend. All values are from
 the side to move's view. The 768 features are those of `eval.kernels.features`, ordered by side (own pieces first), then
-piece type (pawn to king), then square. Both passes touch only the rows of the pieces on the board, about 22. The
+piece type (pawn to king), then square. Both passes touch only the rows of the pieces on the board (about 22). The
 gradient of a batch is a sum, which `reduce_gradients` turns into a mean.
 """
 
@@ -32,7 +32,7 @@ from eval.training.kernels.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_R
 
 Floats = npt.NDArray[np.float32]
 
-#: Training reads positions from the pool in chunks of this many: 4096 bytes, a page.
+#: Training reads positions from the pool in chunks of this many positions: 4096 bytes, one page of memory.
 CHUNK: Final = 128
 
 #: The number of features of the own pieces; the features of the opponent's pieces follow.
@@ -72,7 +72,7 @@ class Integers(NamedTuple):
 
 
 class Blend(NamedTuple):
-    """The parameters of the target: the share of the result in it, and the sigmoid's scale in centipawns."""
+    """The parameters of the target: the share of the game's result, and the scale of the sigmoid in centipawns."""
 
     result_share: float
     scale: float

@@ -17,15 +17,16 @@ _NEW_MOMENTUM: Final = np.float32(1.0 - MOMENTUM)
 _NEW_SQUARES: Final = np.float32(1.0 - SQUARES)
 
 #: Parameters stay between -1.98 and 1.98. Then the bias plus the weights of 32 pieces, in units of 1/255, fits into an
-#: int16 accumulator. (`eval.training.quantise` stretches the outputs to the range of their integers.)
+#: int16 accumulator. (`eval.training.quantise` scales the output weights to the range of their integers.)
 MOST_WEIGHT: Final = np.float32(1.98)
 
 
 class Step(NamedTuple):
     """The factors of one step, all np.float32.
 
-    The gradient is multiplied by `shrink` (1 unless it is clipped), the weights by `keep` (weight decay), the momentum
-    by `length` (the learning rate), the squares by `spread`. The last two correct for averages that start at 0.
+    A step multiplies the gradient by `shrink` (1 if the gradient is not clipped), the parameters by `keep` (for weight
+    decay), the momentum by `length` (which contains the learning rate) and the squares by `spread`. `length` and
+    `spread` also correct the averages, which start at 0.
     """
 
     shrink: np.float32
@@ -35,7 +36,7 @@ class Step(NamedTuple):
 
 
 def make_step(number: int, rate: float, decay: float, norm: float, most_norm: float) -> Step:
-    """Returns step `number` (from 1 on) for a gradient with this `norm`, which the step limits to `most_norm`."""
+    """Returns step `number` (1 or more). A gradient whose `norm` exceeds `most_norm` is scaled down to `most_norm`."""
     shrink = most_norm / norm if norm > most_norm else 1.0
     length, spread = rate / (1.0 - MOMENTUM**number), 1.0 / (1.0 - SQUARES**number)
     return Step(np.float32(shrink), np.float32(1.0 - rate * decay), np.float32(length), np.float32(spread))

@@ -1,10 +1,10 @@
 """The records of games and positions, and their packing: 32 bytes a game and 4 bytes a ply.
 
 A position packs into 26 bytes (`PACKED`). Six more bytes make it a training sample (`SAMPLE`) or the head of a game
-(`GAME`), which has `plies` records of 4 bytes (`PLY`). All numbers are little-endian.
+(`GAME`). Each recorded ply of a game is a record of 4 bytes (`PLY`). All numbers are little-endian.
 
-**Scores and results are always White's**: scores are centipawns, positive if White is better, and results are half
-points of White (0 lost, 1 drawn, 2 won).
+**Scores and results are always White's**: scores are centipawns, positive if White is better, and results are White's
+half points (0 for a loss, 1 for a draw, 2 for a win).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from engine.compiler.jit import inlined, kernel, subkernel
 PACKED: Final = np.dtype(
     [
         ("occupied", "<u8"),
-        # Four bits for each piece, in the order of the squares from a1 to h8, the lower half of a byte first. They are
-        # the piece type (1 pawn to 6 king, 7 a rook that may castle), plus 8 for a black piece.
+        # A code of four bits for each piece, in the order of the squares from a1 to h8, low half of a byte first. The
+        # code is 1 (pawn) to 6 (king), or 7 for a rook that may castle. The code of a black piece is greater by 8.
         ("pieces", "u1", (16,)),
         # Bits 0-6 are the en passant square, 64 for none; bit 7 is set if Black is to move.
         ("state", "u1"),
@@ -60,7 +60,7 @@ SAMPLE: Final = np.dtype(
         ("score", "<i2"),
         # The result of the game in half points of White: 0, 1 or 2.
         ("result", "u1"),
-        # The low byte of the game's index among the games decoded together, so neighbouring games have different ones.
+        # The low byte of the game's index among the games decoded together. Neighbouring games have different bytes.
         ("game", "u1"),
         # The number of plies since the beginning of the game, including random ones.
         ("ply", "<u2"),
@@ -83,12 +83,13 @@ ENDINGS: Final = (
 )
 CHECKMATE, STALEMATE, REPETITION, FIFTY_MOVES, MATERIAL, WIN_SCORE, DRAW_SCORE, LENGTH = range(8)
 
-#: Kinds of start positions: the standard one; Chess960 with the same array for both sides, or with one for each side.
+#: The kinds of start positions: standard; Chess960 with one array for both sides; Chess960 with an array for each side.
 VARIANTS: Final = ("standard", "chess960", "dfrc")
 STANDARD, CHESS960, DFRC = range(3)
 
 _NO_EP = 64
-#: In a PACKED record: a bit of `state`; the code of a rook that may castle; the number added to a black piece's code.
+#: For PACKED records: the bit of `state` set if Black is to move, the code of a rook that may castle, and the number
+#: that is added to the code of a black piece.
 BLACK_TO_MOVE: Final = 128
 CASTLING_ROOK: Final = 7
 BLACK_PIECE: Final = 8
@@ -119,7 +120,7 @@ def pack(position, packed):
 
 @inlined
 def clear(position):
-    """Empties a POSITION, with White to move; leaves the fields that `complete` computes. Mutates `position`."""
+    """Empties a POSITION and sets White to move, but keeps the fields that `complete` computes. Mutates `position`."""
     for piece in range(7):
         position.pieces[piece] = U0
     for color in range(2):
@@ -150,7 +151,7 @@ def complete(position):
 
 @subkernel
 def unpack(packed, position):
-    """Writes a PACKED record into a complete POSITION: the inverse of `pack`. Mutates `position`."""
+    """Unpacks a PACKED record into a POSITION and computes its other fields. Mutates `position`."""
     clear(position)
     remaining = packed.occupied
     index = 0

@@ -50,7 +50,7 @@ RULES: Final = np.dtype(
             "hard_nodes",
             # An index into VARIANTS.
             "variant",
-            # The minimum and maximum number of random plies, and the largest absolute score of a start position.
+            # The minimum and maximum number of random plies, and the largest absolute score after them.
             "opening_least",
             "opening_most",
             "opening_score",
@@ -97,7 +97,7 @@ def _random_below(random, limit):
 
 @inlined
 def _remember(worker):
-    """Adds the root position to the keys that detect repetitions. Mutates `worker`."""
+    """Adds the root position's key to the keys that detect repetitions. Mutates `worker`."""
     position = worker.stack[0].position
     # No position from before a capture or pawn move can repeat, so the fifty-move rule bounds the number of keys.
     worker.root_index = 0 if position.halfmoves == 0 else worker.root_index + 1
@@ -160,7 +160,7 @@ def _ending(worker):
 
 @subkernel
 def _random_opening(worker, rules, ranks, random):
-    """Plays a random opening; returns its length in plies, or -1 if the game ends. Mutates `worker` and `random`."""
+    """Plays a random opening; returns its length in plies, or -1 if it ends the game. Mutates `worker` and `random`."""
     _set_up(worker, rules.variant, ranks, random)
     frame = worker.stack[0]
     count = rules.opening_least + _random_below(random, rules.opening_most - rules.opening_least + 1)
@@ -247,8 +247,8 @@ def _streak(count, holds):
 def play_game(worker, table, rules, ranks, random, game, plies):
     """Plays a game; returns the number of positions searched, including those of rejected openings, int64.
 
-    `worker` is a WORKER cleared of all earlier games and `table` an empty ENTRY[n], so that a game depends only on
-    `rules` (RULES), `random` (uint64[1], not 0) and the network. `ranks` is uint8[960][8]: Chess960's back ranks, as
+    `worker` must be a WORKER without data of earlier games, and `table` an empty ENTRY[n]. Then the game depends only
+    on `rules` (RULES), `random` (uint64[1], not 0) and the network. `ranks`, uint8[960][8], is Chess960's back ranks as
     piece types. Writes `game` (GAME) and `plies` (PLY[rules.max_plies]). Mutates everything except `rules` and `ranks`.
     """
     position = worker.stack[0].position
