@@ -28,7 +28,7 @@ def minimal_leaves(branching: int, depth: int) -> int:
 
 
 def effective_branching(leaves: float, depth: int) -> float:
-    """Returns the branching factor of a uniform tree with these leaves and this depth, or `leaves` if `depth` is 0."""
+    """Returns the branching factor of a uniform tree with this many leaves, all at `depth`, or `leaves` at depth 0."""
     return float(leaves ** (1 / depth)) if depth else float(leaves)
 
 

@@ -45,7 +45,7 @@ class Recorder(Watcher[int, Any]):
     """A watcher that collects the events of one search of `tree`; the positions of the search are the tree's nodes.
 
     `children` is the order of the children before move ordering. `view` must be "max" for a search in a lattice. Raises
-    `TreeError` after `most_events` events. `check` is called every few events; it may raise an error to end the run.
+    `TreeError` if there are more than `most_events` events. `check` is called every few events; it may raise an error.
     """
 
     def __init__(

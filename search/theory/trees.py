@@ -87,7 +87,7 @@ class Tree:
         return tuple(node for node, text in enumerate(self.leaf) if text is not None)
 
     def is_max(self, node: int) -> bool:
-        """Returns whether MAX is to move at a node (or would be, at a leaf)."""
+        """Returns whether MAX is to move at a node, or would be to move if the node were not a leaf."""
         return (self.depth[node] % 2 == 0) == self.root_is_max
 
     def name(self, node: int) -> str:
