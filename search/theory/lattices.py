@@ -186,7 +186,7 @@ class Product(Lattice[tuple[Any, ...]]):
         return "(" + ",".join(factor.format(part) for factor, part in zip(self.factors, element, strict=True)) + ")"
 
     def violation(self) -> tuple[Any, Any, Any] | None:
-        """Returns a factor's violating triple, extended by the bottoms of the other factors, or None if there is none."""
+        """Returns a factor's violating triple, extended by the other factors' bottoms, or None if there is none."""
         for place, factor in enumerate(self.factors):
             triple = factor.violation()
             if triple is not None:

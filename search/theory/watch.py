@@ -36,7 +36,7 @@ class Watcher(Generic[Position, Value]):
         """
 
     def cut(self, position: Position, reason: str = "", ancestor: Position | None = None) -> None:
-        """Handles a cut of the remaining children. If `reason` is "", the watcher finds `reason` and `ancestor` itself."""
+        """Handles a cut of the remaining children. If `reason` is "", the watcher finds `reason` and `ancestor`."""
 
     def table(self, position: Position, reason: str, value: Value) -> None:
         """Handles the use of a table entry with this value; `reason` is a key of `search.theory.events.REASONS`."""
