@@ -1,6 +1,6 @@
 """Game tree search in plain, readable Python: the reference for the kernels, and the algorithms of the explorer.
 
-Read the modules in this order; each is short and says what it adds to the modules before it.
+Read the modules in this order. Each is short and builds on the modules before it.
 
 1. From an early-stopping minimum to alpha-beta: `smallest_depth`.
 2. The definition: `games` (what a game is), `minimax`, `negamax`.
@@ -8,8 +8,8 @@ Read the modules in this order; each is short and says what it adds to the modul
 4. What an engine adds: `horizon` (a limit on the depth), `table`, `ordering`, `enhanced`, `deepening`.
 5. Values other than numbers: `lattices`, `finite_lattice`, `lattice_text` (lattices by name), `lattice_search`.
 6. Explicit trees: `trees`, `tree_text`, `generate`, `orders`; the fewest leaves in a proof: `counting`.
-7. Games: `tictactoe`, `connect_four`, `plain_chess`; `chess_game` and `exchange` define what the kernels search.
-8. Watching a search: `watch`, `events`, `recorder`; `algorithms` runs an algorithm on a tree; `run_text` formats it.
+7. Games: `tictactoe`, `connect_four`, `plain_chess`; `chess_game` and `exchange` define the kernels' game.
+8. Watching a search: `watch`, `events`, `recorder`; `algorithms` runs algorithms on trees; `run_text` formats a run.
 
-`bench.commands.claims` counts the nodes that each technique saves.
+`bench.commands.claims` counts the leaves that minimax and several forms of alpha-beta evaluate.
 """

@@ -1,4 +1,4 @@
-"""The algorithms of this package by key, and a function that runs an algorithm on a tree and records its events."""
+"""The algorithms of this package by key, and `run`, which records the events of an algorithm's search of a tree."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from search.theory.recorder import Recorder, View
 from search.theory.table import Table
 from search.theory.trees import Children, Tree, TreeGame, shortened
 
-#: The maximum number of events in a run, because a search that restarts many times can produce too many to read.
+#: The maximum number of events in a run. A search that restarts many times could produce too many to read.
 MAX_EVENTS: Final = 2_000_000
 
 
 class AlgorithmError(ValueError):
-    """Raised if an algorithm is unknown or does not fit its input."""
+    """Raised if an algorithm is unknown or does not support the lattice."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A tree with numbers at its leaves as a game, its height in plies, and other arguments of the searches."""
+    """The arguments of the algorithms for numbers. `game` is played on a tree, and `plies` is the tree's height."""
 
     game: TreeGame
     plies: int
-    #: The distance from the expected value to either end of the first aspiration window.
+    #: The distance from the expected value to each end of the first aspiration window.
     width: int
     watch: Recorder
 
@@ -73,7 +73,7 @@ class Algorithm:
 
     @property
     def in_lattice(self) -> bool:
-        """Whether the algorithm searches lattices (its rule may be unsound in some of them)."""
+        """Whether the algorithm is for trees of lattice elements. Its rule may be unsound in some lattices."""
         return self.rule is not None
 
 
@@ -81,7 +81,7 @@ _OF_NUMBERS: Final = (
     Algorithm(
         "minimax",
         "Minimax",
-        "The definition: MAX takes the largest value, MIN the smallest, and every node is visited.",
+        "The definition: MAX takes the largest value, and MIN takes the smallest. Every node is visited.",
         lambda task: minimax(task.game, 0, task.watch),
         view="root",
     ),
@@ -112,7 +112,7 @@ _OF_NUMBERS: Final = (
     Algorithm(
         "aspiration",
         "Alpha-beta with an aspiration window",
-        "Starts with a narrow window around the expected value, and widens it if the value lies outside.",
+        "Starts with a narrow window around the expected value. If the value lies outside, widens the window.",
         _Task.aspired,
     ),
     Algorithm(
@@ -130,13 +130,13 @@ _OF_NUMBERS: Final = (
     Algorithm(
         "killers",
         "Alpha-beta with killer moves",
-        "First tries moves that caused cutoffs at the same ply: here, children with the same numbers.",
+        "First tries moves that caused cutoffs at the same ply. Here, a move is the number of a child.",
         lambda task: task.enhanced(Killers()),
     ),
     Algorithm(
         "history",
         "Alpha-beta with the history heuristic",
-        "First tries moves that often caused cutoffs anywhere in the tree: here, children with the same numbers.",
+        "First tries moves that often caused cutoffs anywhere in the tree. Here, a move is the number of a child.",
         lambda task: task.enhanced(History()),
     ),
     Algorithm(
@@ -154,7 +154,7 @@ _OF_NUMBERS: Final = (
 )
 
 _RULES: Final = (
-    (naive, "naive", "The definition: MAX takes the join, MIN the meet, and every node is visited."),
+    (naive, "naive", "The definition: MAX takes the join, and MIN takes the meet. Every node is visited."),
     (
         shallow,
         "shallow pruning",
@@ -165,16 +165,16 @@ _RULES: Final = (
         "deep pruning",
         "Compares a node with each opposing node above, one at a time (Ginsberg and Jaffray). Needs distributivity.",
     ),
-    (weak, "weak rule", "Compares a node with all opposing nodes above at once. Needs distributivity."),
+    (weak, "weak rule", "Compares a node with all opposing nodes above, taken together. Needs distributivity."),
     (
         strong,
         "strong rule",
-        "Like the weak rule, but first combines the value with the bound of the node's side. Needs distributivity.",
+        "Like the weak rule, but first combines the value with alpha (MAX) or beta (MIN). Needs distributivity.",
     ),
     (
         fold,
         "strong rule by definition",
-        "Compares the root's value for the node's value so far with that for the top or bottom. Needs distributivity.",
+        "Cuts if the root's value is the same with the top (MAX) or bottom (MIN) at the node. Needs distributivity.",
     ),
 )
 
@@ -196,10 +196,10 @@ class Statistics:
     pruned: int
     cuts: int
     table_hits: int
-    #: The number of nodes and of leaves in the tree, all of which minimax visits.
+    #: The number of nodes in the tree, and the number of leaves. Minimax visits all of them.
     nodes: int
     leaves: int
-    #: The fewest leaves for a search without a table (see `search.theory.counting`); None unless values are numbers.
+    #: The fewest leaves that prove the root's value (see `search.theory.counting`); None if values are not numbers.
     fewest_leaves: int | None
     #: Branching factor, depth, and the result of `minimal_leaves` for them; None if the tree is not uniform.
     uniform: tuple[int, int, int] | None
@@ -211,7 +211,7 @@ class Run:
 
     algorithm: Algorithm
     tree: Tree
-    #: The order in which children were visited.
+    #: The order of each node's children before move ordering.
     children: Children
     #: The lattice of the values and bounds (`Chain` for numbers); `lattice.format` converts them to text.
     lattice: Lattice[Any]
@@ -234,11 +234,11 @@ def run(
 ) -> Run:
     """Runs the algorithm `key` on `tree` and records the events of the search.
 
-    `children` is the visiting order (see `search.theory.orders`), by default the tree's own. Without `lattice`,
-    leaves must be integers. Raises `AlgorithmError` if the key is unknown or the algorithm does not support the
-    lattice, and `TreeError` if a leaf is invalid or the run has more than MAX_EVENTS events. Raises `UnsoundRuleError`
-    if the rule may give a wrong value in the lattice, unless `force` is set. `check` is called every few events, and an
-    exception that it raises ends the run. For deep trees, increases Python's recursion limit permanently.
+    `children` is the order of the children before move ordering (see `search.theory.orders`), by default the tree's
+    own. Without `lattice`, values are numbers. Raises `AlgorithmError` if the key is unknown or the algorithm does not
+    support the lattice, and `TreeError` if a leaf is invalid or the run has more than MAX_EVENTS events. Raises
+    `UnsoundRuleError` if the rule may give a wrong value in the lattice, unless `force` is set. `check` is called every
+    few events. If it raises an exception, the run ends. Permanently increases Python's recursion limit if needed.
     """
     algorithm = ALGORITHMS.get(key)
     if algorithm is None:

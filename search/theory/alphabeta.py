@@ -24,8 +24,8 @@ def fail_hard(
 ) -> int:
     """Returns the minimax value of `position`, clamped to the range from `alpha` to `beta` (`alpha` < `beta`).
 
-    This is Knuth and Moore's F2, which they proved correct ("An analysis of alpha-beta pruning", Artificial
-    Intelligence 6, 1975).
+    Apart from the final clamping, this is the function F2 that Knuth and Moore proved correct ("An analysis of
+    alpha-beta pruning", Artificial Intelligence 6, 1975).
     """
     watch.enter(position, alpha, beta)
     certain, is_leaf = alpha, True
@@ -57,7 +57,7 @@ def alpha_beta(
 
     Let t be the minimax value and v the returned value: v <= alpha implies t <= v, alpha < v < beta implies t == v, and
     v >= beta implies t >= v. (Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6,
-    1975; bounds outside the window as in Fishburn, "Another optimization of alpha-beta search", SIGART 84, 1983.)
+    1975. Bounds outside the window are from Fishburn, "Another optimization of alpha-beta search", SIGART 84, 1983.)
     The search visits the same nodes as `fail_hard`, but the bounds can be tighter. `alpha` must be less than `beta`.
     """
     watch.enter(position, alpha, beta)

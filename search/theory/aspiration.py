@@ -1,4 +1,4 @@
-"""Aspiration: start with a narrow window around the expected value, and widen it if the value lies outside.
+"""Aspiration: start with a narrow window around the expected value. If the value lies outside, widen the window.
 
 A narrower window causes more cutoffs. If the value lies outside the window, the result shows on which side, and the
 search is repeated with a lower alpha or higher beta. (Marsland, "A review of game-tree pruning", ICCA Journal 9, 1986.)

@@ -1,11 +1,11 @@
-"""The game that the kernels search, played with python-chess and without pruning, for this package's algorithms.
+"""The game that the kernels search, written with python-chess for the algorithms of this package.
 
 The tree is that of `search.kernels.alphabeta` with every selective technique switched off (`search.tunables.plain`):
 all moves to a fixed depth, then the quiescence search of `search.kernels.quiescence`. Two properties of quiescence
 become rules of the game: standing pat is an extra move that ends the game, and moves that quiescence never tries do not
 exist. So minimax over this game defines the value that the kernel must find.
 
-The evaluation is the kernels' classical one: the game tests how the kernels search, not how they evaluate.
+The game uses the kernels' classical evaluation. Its purpose is to test their search, not their evaluation.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ChessNode:
 
     @cached_property
     def key(self) -> Key:
-        """A key that is equal for positions that the repetition rule considers the same."""
+        """The key of the position. Positions share a key if the repetition rule considers them the same."""
         return position_key(self.board)
 
     def line(self) -> Iterator[Key]:
@@ -71,10 +71,10 @@ def root_node(board: chess.Board, depth: int) -> ChessNode:
 
 
 class ChessGame:
-    """The game that this module's docstring describes."""
+    """The kernels' search as a `Game`. A position is a `ChessNode`, and a move is a legal move or STAND_PAT."""
 
     def moves(self, position: ChessNode) -> Iterator[chess.Move]:
-        """Yields standing pat and the moves of quiescence, or all legal moves if in check or not yet in quiescence."""
+        """Yields all legal moves in full search or in check, otherwise STAND_PAT and the moves of quiescence."""
         if self._is_over(position):
             return
         board = position.board
@@ -107,7 +107,7 @@ class ChessGame:
         )
 
     def value(self, position: ChessNode) -> int:
-        """Returns the value of a position without moves: an evaluation, a draw, or a mate `ply` plies from the root."""
+        """Returns the value of a final position for the side to move: an evaluation, a draw, or a mate at this ply."""
         board = position.board
         if position.stood:
             return -stand_pat(board)
@@ -121,7 +121,7 @@ class ChessGame:
         return position.stood or position.ply >= MAX_PLY or self._is_drawn(position)
 
     def _is_drawn(self, position: ChessNode) -> bool:
-        """Returns whether the position is a draw by the rules, but always False at the root, which must be searched."""
+        """Returns whether the game treats the position as a draw. It never does at the root, which must be searched."""
         return position.ply > 0 and (
             is_repeated(position) or position.board.is_fifty_moves() or position.board.is_insufficient_material()
         )
@@ -149,7 +149,7 @@ def is_noisy(board: chess.Board, move: chess.Move) -> bool:
 
 
 def ordered(board: chess.Board, moves: Iterator[chess.Move]) -> list[chess.Move]:
-    """Returns the moves, most valuable victim first, then least valuable attacker. The order affects no value."""
+    """Returns the moves sorted by most valuable victim, then by least valuable attacker. The order affects no value."""
 
     def rank(move: chess.Move) -> int:
         victim = worth(move.promotion) + worth(board.piece_type_at(move.to_square))

@@ -1,4 +1,4 @@
-"""Connect Four on a board of any size: too large for minimax, with many transpositions."""
+"""Connect Four, a game with many transpositions, on boards of many sizes. The usual board is too large for minimax."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 #: The stones of the side to move and of the other side, as bits. A column has a bit for each
-#: square, from the bottom up, and above these a spare bit that is always 0.
+#: square, from the bottom up, and a spare bit at the top, which is always 0.
 Position: TypeAlias = tuple[int, int]
 
 #: The empty board.
@@ -42,7 +42,7 @@ class ConnectFour:
         return [column for column in range(self.columns) if not stones & self._top[column]]
 
     def apply(self, position: Position, move: int) -> Position:
-        """Returns the position after a stone falls to the lowest free square of the column."""
+        """Returns the position after the mover's stone falls to the lowest free square of the column."""
         mine, theirs = position
         stones = mine | theirs
         # Adding the column's lowest bit carries through the stones of the column to the first free square.
@@ -58,7 +58,7 @@ class ConnectFour:
         return position
 
     def guess(self, position: Position) -> int:
-        """Returns the total value of all lines with stones of one side only; the opponent's lines count negatively."""
+        """Returns the total value of lines that only one side can complete; the opponent's lines count negatively."""
         mine, theirs = position
         score = 0
         for line in self._lines:

@@ -1,9 +1,9 @@
 """The fewest leaves in a proof: Knuth and Moore's formula for uniform trees, and the smallest proof for any tree.
 
-A proof that a tree is worth v shows two things: MAX has a strategy that gets at least v (one move at each MAX node, an
-answer to each move at a MIN node), and MIN has a strategy that limits MAX to v. A search must visit all leaves that
-these strategies can reach. Exactly one leaf belongs to both: the leaf that is reached if MAX and MIN both follow their
-strategies. It counts once.
+A proof that a tree is worth v consists of two strategies: one by which MAX gets at least v, and one by which MIN limits
+MAX to v. A strategy chooses a move at each of its side's nodes, and has an answer to every move of the other side. A
+search must visit all leaves that these strategies can reach. One leaf belongs to both strategies, but counts once: the
+leaf that is reached if both sides follow their strategies.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from search.theory.trees import Tree, integer, minimax_values
 
-#: Stands for the fewest leaves that prove a claim if the claim is false, so that no leaves prove it.
+#: The entry for a false claim in the results of `proofs`, because no number of leaves proves such a claim.
 _IMPOSSIBLE: Final = math.inf
 
 
@@ -28,12 +28,12 @@ def minimal_leaves(branching: int, depth: int) -> int:
 
 
 def effective_branching(leaves: float, depth: int) -> float:
-    """Returns the branching factor of a uniform tree with this depth and number of leaves, or `leaves` at depth 0."""
+    """Returns the branching factor of a uniform tree with this many leaves, all at `depth`, or `leaves` at depth 0."""
     return float(leaves ** (1 / depth)) if depth else float(leaves)
 
 
 def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[list[float], list[float]]:
-    """Returns the fewest leaves that prove that each node is worth at least `value` (first list) or at most `value`.
+    """Returns the fewest leaves that prove each node's value >= `value` (first list) and <= `value` (second list).
 
     An entry is infinite if the claim is false. `leaf_values` is the result of `Tree.integers`.
     """
@@ -54,11 +54,11 @@ def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[l
 
 
 def fewest_leaves(tree: Tree, parse: Callable[[str], int] = integer) -> int:
-    """Returns the number of leaves in the smallest proof of the root's value, over all visiting orders.
+    """Returns the number of leaves in the smallest proof of the root's value.
 
     Every search visits at least that many leaves, unless it learns from a table that subtrees are equal.
     Alpha-beta reaches this minimum with the order `best` of `search.theory.orders`. In uniform trees, the minimum is
-    `minimal_leaves`, whatever the leaves' values. `parse` reads a leaf. Raises `TreeError` if it raises ValueError.
+    `minimal_leaves` for any values. `parse` reads a leaf. If `parse` raises ValueError, raises `TreeError`.
     """
     leaf_values = tree.values(parse)
     at_least, at_most = proofs(tree, leaf_values, minimax_values(tree, leaf_values)[0])

@@ -1,8 +1,8 @@
 """Iterative deepening: search to depth 1, then 2, and so on; each search guides the next.
 
-The searches before the last cost little, because each is many times smaller than the next. They provide killers,
-histories, best moves in the table, and a value for the aspiration window, so the last search has more cutoffs than it
-would have alone. An answer is available whenever time runs out. (Slate and Atkin, "Chess 4.5", 1977.)
+The searches before the last one cost little, because each search is many times larger than the one before. The earlier
+searches provide killers, histories, best moves in the table, and a value for the aspiration window. So the last search
+has more cutoffs than on its own. An answer is available whenever time runs out. (Slate and Atkin, "Chess 4.5", 1977.)
 """
 
 from __future__ import annotations

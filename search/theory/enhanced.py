@@ -18,7 +18,7 @@ class Memory(Generic[Position, Move]):
 
     #: The transposition table, or None to search without one.
     table: Table[Move] | None = None
-    #: The orderings of moves: each breaks the ties of the previous ones. An empty sequence keeps the game's order.
+    #: The orderings of moves. Each breaks the ties of the previous ones. Remaining ties keep the game's order.
     orderings: Sequence[Ordering[Position, Move]] = ()
 
 
@@ -32,11 +32,10 @@ def enhanced(
     watch: Watcher[Position, int] = UNWATCHED,
     ply: int = 0,
 ) -> int:
-    """Returns the minimax value of `position`, searched to `depth` plies, or a bound on it; updates `memory`.
+    """Returns the minimax value of `position` at `depth` plies, or a bound on this value; updates `memory`.
 
-    The contract is that of `alpha_beta`, for the minimax value in the game that `DepthLimited` limits to `depth` plies.
-    The result obeys this contract for any `memory`, provided that all contents of `memory` come from searches of the
-    same game. `ply` is the distance of `position` from the root.
+    The value is that in a `DepthLimited` game, and the contract is that of `alpha_beta`. The result obeys this contract
+    if everything in `memory` comes from searches of the same game. `ply` is the distance of `position` from the root.
     """
     watch.enter(position, alpha, beta)
     entry = memory.table.probe(game.key(position)) if memory.table is not None else None

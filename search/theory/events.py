@@ -84,7 +84,7 @@ REASONS: Final[dict[str, str]] = {
 class Event:
     """One step of a search at a node of a tree.
 
-    `kind` is a key of KINDS, and `reason` a key of REASONS or "". `node` and `other` are node numbers of a
+    `kind` is a key of KINDS. `reason` is a key of REASONS, or "". `node` and `other` are node numbers of a
     `search.theory.trees.Tree`; an `other` of -1 means no node. `alpha`, `beta` and `value` are numbers or elements of a
     lattice, from MAX's point of view, or None if unused. `alpha` and `beta` are the window at `node` after this event.
     """

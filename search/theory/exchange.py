@@ -34,7 +34,7 @@ def worth(piece_type: chess.PieceType | None) -> int:
 
 
 def _recapture(board: chess.Board, square: chess.Square, standing: int, side: chess.Color, occupied: int) -> int:
-    """Returns the best gain of `side` on `square`: by capturing a piece worth `standing`, or 0 by not capturing."""
+    """Returns what `side` gains by capturing a piece worth `standing` on `square`, or 0 if capturing does not pay."""
     attackers = board.attackers_mask(side, square, occupied) & occupied
     if not attackers:
         return 0

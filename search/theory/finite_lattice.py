@@ -1,7 +1,8 @@
 """Finite lattices defined by an order, and the two smallest lattices that are not distributive.
 
-The text `0 < a, b < 1; b < c < 1` says that 0 is below a and b, both are below 1, and so on. A newline acts as a
-semicolon. Implied relations may be omitted. Every two elements must have a least upper and a greatest lower bound.
+The text `0 < a, b < 1; b < c < 1` says that 0 is below a and b, that a and b are below 1, and that c is between b
+and 1. A newline acts as a semicolon. Implied relations may be omitted. Every two elements must have a least upper bound
+and a greatest lower bound.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class FiniteLattice(Lattice[str]):
     """A lattice of `elements` with a < b for each pair (a, b) of `relations`, and all relations that these imply.
 
     Raises `LatticeError` if there are not 1 to MAX_ELEMENTS elements, if relations contradict each other, or if two
-    elements have no least upper or no greatest lower bound. In the last two cases, the message names the elements.
+    elements lack a least upper bound or a greatest lower bound. In the last two cases, the message names the elements.
     """
 
     def __init__(self, elements: Sequence[str], relations: Iterable[tuple[str, str]]) -> None:
@@ -71,7 +72,10 @@ class FiniteLattice(Lattice[str]):
         return violating_triple(self, self.elements)
 
     def _nearest(self, a: str, b: str, beyond: Mapping[str, set[str]], side: str) -> str:
-        """Returns the least "upper" or greatest "lower" bound (`side`) of `a` and `b`, or raises `LatticeError`."""
+        """Returns the least upper bound of `a` and `b`, or their greatest lower bound if `side` is "lower".
+
+        `beyond` maps each element to itself and the elements on that side. Raises `LatticeError` if no bound exists.
+        """
         bounds = beyond[a] & beyond[b]
         for bound in bounds:
             if beyond[bound] == bounds:
@@ -115,10 +119,10 @@ def read_order(text: str) -> FiniteLattice:
 
 # A lattice is distributive if and only if it contains neither of these two as a sublattice (Birkhoff, 1934).
 def diamond() -> FiniteLattice:
-    """Returns the lattice M3: a bottom, a top, and between them three elements of which no two are comparable."""
+    """Returns the lattice M3: a bottom, a top, and three elements between them. No two of the three are comparable."""
     return read_order("0 < a, b, c < 1")
 
 
 def pentagon() -> FiniteLattice:
-    """Returns the lattice N5: a bottom, a top, and between them a < b and an element c, comparable with neither."""
+    """Returns the lattice N5: a bottom, a top, and a, b and c between them. a < b, but c is comparable with neither."""
     return read_order("0 < a < b < 1; 0 < c < 1")

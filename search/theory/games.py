@@ -31,7 +31,7 @@ class Game(Protocol[Position, Move]):
         ...
 
     def value(self, position: Position) -> int:
-        """Returns the value of `position`, which must have no moves, for the side to move."""
+        """Returns the value of `position` for the side to move; `position` must have no moves."""
         ...
 
 

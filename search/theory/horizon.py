@@ -18,9 +18,9 @@ class Limited(Generic[Position]):
 
 
 class DepthLimited(Generic[Position, Move]):
-    """A version of `game` that ends after a given number of plies; if it ends early, its value is the game's guess.
+    """A version of `game` that ends after a given number of plies. If `game` is not over then, its guess is the value.
 
-    So minimax and the pruning algorithms without a table can search games of any length.
+    With this class, minimax and the pruning algorithms without a table can search games of any length.
     """
 
     def __init__(self, game: SearchGame[Position, Move]) -> None:
@@ -44,7 +44,7 @@ class DepthLimited(Generic[Position, Move]):
 class Counted(Generic[Position, Move]):
     """A version of `game` that counts the positions that a search reaches (`nodes`) and evaluates (`leaves`).
 
-    A call of `guess` counts as a leaf. `key` and `guess` work only if the counted game is a `SearchGame`.
+    Each call of `value` or `guess` counts as a leaf. `key` and `guess` work only if the counted game is a `SearchGame`.
     """
 
     def __init__(self, game: Game[Position, Move]) -> None:

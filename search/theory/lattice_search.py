@@ -1,33 +1,34 @@
-"""Alpha-beta in lattices: six rules for skipping the remaining children of a node, the most cautious rule first.
+"""Alpha-beta in lattices: six rules that say when to skip the remaining children of a node.
 
-Let v be the node's value so far, alpha the join of the values so far of all MAX nodes above it, and beta the meet of
-those of all MIN nodes above it. The table says when each rule cuts at a MIN node; at MAX nodes everything is mirrored.
+Let v be the value of the node so far. Alpha is the join of the values so far of all MAX nodes above, and beta is the
+meet of the values so far of all MIN nodes above. The table says when each rule cuts at a MIN node. At MAX nodes,
+everything is mirrored.
 
 naive          never: every node is searched, with meet at MIN and join at MAX
 shallow        v <= the parent's value: MAX gains nothing by coming here                sound in any lattice
 deep           v <= the value of some single MAX node above                             needs distributivity
 weak           v <= alpha: all MAX nodes above together                                 needs distributivity
 strong         (v meet beta) <= alpha: only the part that MIN allows higher up counts   needs distributivity
-fold           the root's value, computed from the path alone, is the same with v       needs distributivity
-               as with the bottom in place of v
+fold           the root's value, computed from the path alone, would stay the same if   needs distributivity
+               the bottom replaced v
 
 `shallow` and `deep` are from Ginsberg and Jaffray ("Alpha-beta pruning under partial orders", in: More Games of No
 Chance, 2001), who show that deep pruning needs distributivity.
 
 `fold` states the idea behind `strong`: cut if the node can no longer change the root's value. The root's value never
 falls if the node's value rises. So if v and the bottom give the root the same value, every value between them does,
-too. The test costs a walk up the path after every child. In a distributive lattice, all joins and meets on the path
-reduce to one term: the root gets alpha join (beta meet v), apart from terms that do not depend on v. This is the same
-for v and for the bottom if and only if (beta meet v) <= alpha, which is the condition of `strong`. So `strong` cuts as
-often as `fold`, and costs only one operation more than `weak`. (In other lattices, `strong` cuts even more often than
-`fold`, and is wrong more often.)
+too. The test costs a walk up the path after every child. In a distributive lattice, the root's value is
+x join (beta meet v), where x does not depend on v. It is the same for v and for the bottom if and only if
+(beta meet v) <= x. By distributivity, this is equivalent to (beta meet v) <= alpha, the condition of `strong`. So
+`strong` cuts as often as `fold`, and costs only one operation more than `weak`. (In other lattices, `strong` can cut
+more often than `fold`, and can be wrong more often.)
 
-`fold` seems correct in any lattice, because it does not rely on distributivity. It is not: it only shows that the node
-cannot change the root while the nodes above keep their current values. In a distributive lattice that is enough,
-because from then on alpha only rises and beta only falls. In others, a later child of a node above can make the cut
-wrong. Take [a [[c 1] b]] in N5, with MAX to move: after c, the root gets a join c = 1, and the next leaf, 1, would not
-change that. But MIN's other child is b. As b meet c is 0, and b meet 1 is b, the root's value is a with the cut and b
-without.
+The definition of `fold` does not need distributivity, so `fold` seems correct in any lattice. But `fold` only shows
+that the node cannot change the root while the nodes above keep their current values. In a distributive lattice that is
+enough, because from then on alpha only rises and beta only falls. In other lattices, a later child of a node above can
+make the cut wrong. Take [a [[c 1] b]] in N5, with MAX to move. After c, the root's value would be a join c, which is 1.
+The next leaf, 1, would not change that, so `fold` skips it. But MIN's other child is b. Since b meet c is 0 and b meet
+1 is b, the root's value is a with the cut and b without it.
 
 In a chain, `deep`, `weak`, `strong` and `fold` are all equivalent to alpha-beta. In lattices that are not distributive,
 only `naive` and `shallow` are always correct, so `lattice_value` refuses the other rules there by default. The tests
@@ -53,7 +54,7 @@ class Step(Generic[Element]):
     is_max: bool
     #: The combined value of the children searched so far; initially the bottom for MAX and the top for MIN.
     value: Element
-    #: The join of the current values of all MAX nodes above, and the meet of those of all MIN nodes above.
+    #: The join of the values so far of all MAX nodes above, and the meet of the values so far of all MIN nodes above.
     alpha: Element
     beta: Element
 
@@ -128,7 +129,7 @@ def lattice_value(
     children: Children | None = None,
     force: bool = False,
 ) -> Element:
-    """Returns the value of `tree`'s root for MAX, without visiting the nodes that `rule` cuts.
+    """Returns the root's value from MAX's point of view, without visiting the nodes that `rule` cuts.
 
     `children` is the visiting order, by default the tree's own. The watcher gets all values from MAX's point of view.
     Raises `TreeError` if a leaf is not an element of the lattice, and `UnsoundRuleError` if the rule may be wrong in
@@ -177,10 +178,10 @@ def _bounds_below(lattice: Lattice[Element], path: Path[Element]) -> tuple[Eleme
 
 
 def justification(lattice: Lattice[Element], path: Path[Element]) -> tuple[str, int | None]:
-    """Returns the simplest reason for a cut at the path's last node, and the node whose value causes the cut, or None.
+    """Returns the simplest reason for a cut at the path's last node, and the node above whose value causes the cut.
 
-    The reason is a key of `search.theory.events.REASONS`, or "" if no rule allows a cut. None means that no single node
-    above causes the cut by its value alone.
+    The reason is a key of `search.theory.events.REASONS`, or "" if no rule allows a cut. The node is None if no node's
+    value alone causes the cut.
     """
     is_max = path[-1].is_max
     name = "beta" if is_max else "alpha"
@@ -207,7 +208,7 @@ def _beater(lattice: Lattice[Element], path: Path[Element]) -> int | None:
 
 
 def _root_value(lattice: Lattice[Element], path: Path[Element], value: Element) -> Element:
-    """Returns the value that the root would have if the last node had `value` and the search ended there."""
+    """Returns the value that the root would have if the last node had `value` and were searched no further."""
     for node in reversed(path[:-1]):
         value = lattice.join(node.value, value) if node.is_max else lattice.meet(node.value, value)
     return value

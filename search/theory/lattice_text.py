@@ -60,7 +60,7 @@ KINDS: Final[dict[str, tuple[str, Callable[[str], Lattice[Any]]]]] = {
     ),
     "product": ("several lattices at once: factors like 0..1 x 0..1; values look like (1,0)", _product),
     "intervals": (
-        "intervals: a range for their ends like 0..9, or nothing for all numbers; values look like 3..5",
+        "intervals: a range for the ends, like 0..9, or nothing for all numbers; values look like 3..5",
         lambda spec: Intervals(*_range(spec)),
     ),
     "order": ("any finite lattice, defined by an order like 0 < a, b < 1", read_order),

@@ -1,12 +1,12 @@
-"""Lattices: orders in which any two values, comparable or not, have a least upper and a greatest lower bound.
+"""Lattices: orders in which any two values have a least upper bound and a greatest lower bound.
 
 MAX takes the join (the least upper bound) of its moves' values, and MIN takes the meet (the greatest lower bound). For
 numbers, these are the maximum and the minimum. Other lattices are for several goals at once (products), for the
 possible worlds in which MAX wins (sets), and for values known only to lie between two bounds (intervals).
 
 A lattice is distributive if a meet (b join c) = (a meet b) join (a meet c) for all a, b and c. The lattices of this
-module are distributive (a product, if every factor is). The two smallest lattices that are not distributive are in
-`search.theory.finite_lattice`. Pruning depends on this property (see `search.theory.lattice_search`).
+module are distributive, except for products with a factor that is not. The two smallest lattices that are not
+distributive are in `search.theory.finite_lattice`. Most rules of `search.theory.lattice_search` need distributivity.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Chain(Lattice[int]):
         return max(a, b)
 
     def parse(self, text: str) -> int:
-        """Returns the integer in `text`; `-inf` is valid without a lower limit, and `+inf` without an upper limit."""
+        """Returns the number in `text`; `-inf` and `+inf` are valid if they are ends of the chain."""
         if self.top == INFINITE and text in ("inf", "+inf", "∞", "+∞"):
             return INFINITE
         if self.bottom == -INFINITE and text in ("-inf", "-∞"):
@@ -153,7 +153,7 @@ class Sets(Lattice[frozenset[str]]):
 class Product(Lattice[tuple[Any, ...]]):
     """A product of lattices: its elements are tuples, which are compared component by component.
 
-    Products suit several goals of which none outweighs another. A product is distributive if every factor is.
+    Products suit searches for several goals if no goal outweighs another. A product is distributive if every factor is.
     """
 
     def __init__(self, factors: Sequence[Lattice[Any]]) -> None:
@@ -186,7 +186,7 @@ class Product(Lattice[tuple[Any, ...]]):
         return "(" + ",".join(factor.format(part) for factor, part in zip(self.factors, element, strict=True)) + ")"
 
     def violation(self) -> tuple[Any, Any, Any] | None:
-        """Returns a factor's violation, extended by the bottoms of the other factors, or None if no factor has one."""
+        """Returns a factor's violating triple, extended by the other factors' bottoms, or None if there is none."""
         for place, factor in enumerate(self.factors):
             triple = factor.violation()
             if triple is not None:
@@ -202,7 +202,7 @@ class Intervals(Product):
 
     The maximum of two such values is at least the larger of their lower bounds and at most the larger of their upper
     bounds. So join and meet work bound by bound, as in a product of two chains. This lattice is a sublattice of
-    that product and therefore distributive. (Intervals ordered by inclusion form another lattice, not distributive.)
+    that product and therefore distributive. (Intervals ordered by inclusion form a lattice that is not distributive.)
     """
 
     def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:

@@ -1,4 +1,4 @@
-"""Move ordering: the earlier good moves are searched, the more nodes alpha-beta can skip.
+"""Move ordering: if good moves are searched first, alpha-beta can skip more nodes.
 
 An ordering never changes the minimax value. It ranks moves, and may learn from the moves that cause cutoffs.
 """
@@ -10,7 +10,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from search.theory.games import Move, Position, SearchGame
 
-#: The types of an ordering's arguments; no method returns them.
+#: The types of an ordering's arguments. They are contravariant, because no method returns them.
 PositionIn = TypeVar("PositionIn", contravariant=True)
 MoveIn = TypeVar("MoveIn", contravariant=True)
 

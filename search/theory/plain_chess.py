@@ -1,7 +1,7 @@
-"""Chess as a game for searches to a fixed depth: the rules, from python-chess, and a simple evaluation.
+"""Chess as a game for searches to a fixed depth, with the rules of python-chess and a simple evaluation.
 
-The game is used to count nodes, because the quiescence search of `chess_game` has no fixed depth. Repetition and the
-fifty-move rule are omitted. So a position's value does not depend on its history, and a table can store the value.
+This game serves for counting nodes; `chess_game` does not, because its quiescence search has no fixed depth. Repetition
+and the fifty-move rule are omitted. So values do not depend on the history of a position, and a table can store them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CENTRALITY: Final = tuple(
 
 
 def position_key(board: chess.Board) -> Key:
-    """Returns the pieces, side to move, castling rights, and the en passant square if a pawn attacks it, as a key."""
+    """Returns a key of the pieces, side to move, castling rights, and en passant square (only if a pawn attacks it)."""
     ready = 0
     if board.ep_square is not None:
         ready = chess.BB_PAWN_ATTACKS[not board.turn][board.ep_square] & board.pawns & board.occupied_co[board.turn]

@@ -13,7 +13,7 @@ from search.theory.watch import Watcher
 #: The point of view of an algorithm's values: the side to move, the side to move at the root, or MAX.
 View = Literal["mover", "root", "max"]
 
-#: The number of events between two calls of `check`; it is small because some rules take milliseconds per event.
+#: The approximate number of events between calls of `check`. It is small: some rules take milliseconds per event.
 _LOOKS: Final = 32
 
 
@@ -29,7 +29,7 @@ class _Visit:
     beta: Any
     #: Whether this visit has a null window.
     is_scout: bool
-    #: The value of the node as far as the children searched in this visit make it certain, or None.
+    #: The value that the children searched so far in this visit make certain for the node, or None.
     value: Any = None
     #: The number of children whose searches have ended.
     done: int = 0
@@ -44,8 +44,8 @@ class _Visit:
 class Recorder(Watcher[int, Any]):
     """A watcher that collects the events of one search of `tree`; the positions of the search are the tree's nodes.
 
-    `children` is the visiting order; `view` must be "max" for a search in a lattice. More than `most_events` events end
-    the search with `TreeError`. `check` is called every few events, and an exception that it raises ends the search.
+    `children` is the order of the children before move ordering. `view` must be "max" for a search in a lattice. Raises
+    `TreeError` if there are more than `most_events` events. `check` is called every few events; it may raise an error.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Recorder(Watcher[int, Any]):
             self._path[-1].was_cut |= visit.was_cut
 
     def iteration(self, position: int, depth: int) -> None:
-        """Records an iteration, the only event whose value is a depth."""
+        """Records the start of an iteration. No other event has a depth as its value."""
         self.events.append(Event("iteration", position, value=depth))
 
     def window(self, position: int, alpha: Any, beta: Any, reason: str) -> None:
@@ -141,8 +141,8 @@ class Recorder(Watcher[int, Any]):
     def line(self) -> list[int]:
         """Returns the nodes of the principal variation from the root, as far as the search found them.
 
-        The variation ends at a node whose value came from the table. In a lattice, it follows children with the same
-        value as their parent, and ends at a node without such a child.
+        The variation ends at a leaf, or at a node whose value came from the table. In a lattice, it follows children
+        with the same value as their parent, and ends at a node without such a child.
         """
         line, node = [0], self._best[0]
         while node >= 0:
@@ -176,8 +176,8 @@ class Recorder(Watcher[int, Any]):
     def _why(self, visit: _Visit) -> tuple[str, int | None]:
         """Returns the reason for a cut in a search of numbers, and the node above that causes the cut.
 
-        That is the nearest opposing node whose value so far equals the bound. If no node has this value, the bound is
-        that of the search's window, and the second result is None.
+        The node is the nearest opposing node whose value so far equals the bound. It is None if there is no such node,
+        because the bound is then an end of the search's window.
         """
         is_max = self._tree.is_max(visit.node)
         name, bound = ("beta", visit.beta) if is_max else ("alpha", visit.alpha)

@@ -20,7 +20,7 @@ INFINITE: Final = 1 << 30
 
 # Step 1. Find the smallest depth of a leaf: visit every node and keep the minimum.
 def smallest_depth(node: Nested, depth: int = 0) -> int:
-    """Returns the depth of the leaf nearest to `node`, which is at `depth`, by visiting every node."""
+    """Returns the depth of the leaf nearest to `node`, by visiting every node. `depth` is the depth of `node`."""
     if isinstance(node, int):
         return depth
     smallest = INFINITE
@@ -29,9 +29,9 @@ def smallest_depth(node: Nested, depth: int = 0) -> int:
     return smallest
 
 
-# Step 2. Pass the smallest depth found so far to the children. A node that is at least as deep has no nearer leaf below
-# it, so its visit ends at once. This step and all later steps have two parts: a bound that is passed down, and a test
-# that ends the work early.
+# Step 2. Pass the smallest depth found so far to the children. Below a node that is at least as deep, no leaf is nearer
+# to the root, so the visit to such a node ends at once. This step and all later steps have two parts: a bound that is
+# passed down, and a test that ends the work early.
 def smallest_depth_stopping(node: Nested, so_far: int = INFINITE, depth: int = 0) -> int:
     """Returns `smallest_depth(node, depth)` if it is less than `so_far`, otherwise a number >= `so_far`."""
     if isinstance(node, int) or depth >= so_far:
@@ -65,9 +65,9 @@ def minimum_above(numbers: Sequence[int], floor: int) -> int:
     return smallest
 
 
-# Step 5. Compute the maximum of several minima. A running minimum that has fallen to the running maximum of the earlier
-# minima can no longer raise this maximum. So the running maximum is the floor of the next minimum, and this floor can
-# only rise from row to row.
+# Step 5. Compute the maximum of the minima of several rows. Once the running minimum of a row has fallen to the largest
+# minimum of the earlier rows, this row cannot raise that maximum. So the running maximum serves as the floor for the
+# next row. This floor can only rise from row to row.
 def maximum_of_minima(rows: Sequence[Sequence[int]]) -> int:
     """Returns the maximum of the minima of the rows."""
     largest = -INFINITE
@@ -104,7 +104,7 @@ def shallow_min(node: Nested, floor: int = -INFINITE) -> int:
 
 # Step 7. Keep the bounds from further up. A MAX node's grandparent is a MAX node, too. A value that does not exceed the
 # grandparent's running maximum is useless, because the grandparent would not choose this line. So both bounds are
-# passed down, and each level tightens one of them: deep pruning. The floor is called alpha, the ceiling beta.
+# passed down, and each level tightens one of them. This is deep pruning. The floor is called alpha, the ceiling beta.
 def max_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
     """Returns the minimax value of `node`, with MAX to move, if it lies between `alpha` and `beta`.
 

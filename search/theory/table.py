@@ -1,4 +1,4 @@
-"""The transposition table: results of searched positions, for reuse when other moves lead to the same position.
+"""The transposition table: it stores the results of searches, for reuse if other moves lead to the same position.
 
 Alpha-beta often learns only a bound, so an entry says what kind of bound its value is. An entry answers a search only
 if both have the same depth, and the value is exact, a lower bound >= beta, or an upper bound <= alpha. Any other entry
@@ -56,10 +56,10 @@ class Entry(Generic[Move]):
 
 
 class Table(Generic[Move]):
-    """A transposition table of unlimited size, with one entry for each position, from that position's latest search.
+    """A transposition table of unlimited size. Each position has one entry, with the value of its latest search.
 
-    An entry is written when the search of its position ends. So a position that recurs within its own search (a
-    depth-limited game may repeat positions) finds no entry, or one from an earlier search.
+    An entry is written when the search of its position ends. A depth-limited game may repeat a position within the
+    search of that position. The inner search then finds no entry, or an entry from an earlier search.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Tic-tac-toe: small enough to search to the end, large enough to show what pruning and a table save."""
+"""Tic-tac-toe: a game small enough to search to the end, but large enough to show what pruning and a table save."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TicTacToe:
         return position
 
     def guess(self, position: Position) -> int:
-        """Returns the number of lines that the side to move can still complete, minus those of the other side."""
+        """Returns the number of lines that the side to move can still complete, minus the number for the other side."""
         mine, theirs = position
         return sum((not line & theirs) - (not line & mine) for line in LINES)
 

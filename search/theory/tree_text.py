@@ -7,9 +7,9 @@ Indented       MAX d=2 a=-inf b=+inf v=3          one line per node, children in
                    3 a=-inf b=+inf                remaining depth, window, value, or text in parentheses
 JSON           {"mover": "max", "tree": [[3, 12, 8], {"label": "root", "children": [{"value": 2}]}]}
 
-A leaf's value is a string in double quotes, or a word, which may contain spaces only within brackets, as in `{a, b}`
-and `(1, 0)`. The algorithm reads the value as an integer or as an element of a lattice. JSON can nest at most
-`engine.files.NESTING` levels deep; deeper trees need another format.
+In the first two formats, a leaf's value is a string in double quotes, or a word. A word may contain spaces only within
+parentheses or braces, as in `(1, 0)` and `{a, b}`. The algorithm reads the value as an integer or as an element of a
+lattice. JSON can nest at most `engine.files.NESTING` levels deep; deeper trees need another format.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Format = Literal["list", "indented", "json"]
 
 FORMATS: Final[tuple[Format, ...]] = ("list", "indented", "json")
 
-#: A node that was read: its label, its place, and the text of a leaf's value or the children of an inner node.
+#: A node that was read: its label, its place, and its content (a leaf's text, or an inner node's children).
 _Read: TypeAlias = "Expansion[_Read]"
 
 #: The words for the side to move in nested lists and indented text; True means MAX.
 _MOVERS: Final = {"MAX": True, "MIN": False}
 
-# Within brackets, a word may also contain spaces, commas, colons and quotes. Brackets may nest once: `(1,{a,b})`.
+# Within () or {}, a word may also contain spaces, commas, colons and quotes. These may nest once, as in `(1,{a,b})`.
 _INNER: Final = r"\([^({\n)]*+\)|\{[^({\n}]*+\}"
 _GROUP: Final = rf"\((?:[^({{\n)]|{_INNER})*+\)|\{{(?:[^({{\n}}]|{_INNER})*+\}}"
 _WORD: Final = rf'(?:[^\s,:"(){{}}\[\]]|{_GROUP})++'
@@ -43,14 +43,14 @@ _ITEM: Final = rf"(?:{_STRING}|{_WORD})"
 
 _TOKEN: Final = re.compile(rf"(?P<label>{_ITEM}):|(?P<item>{_ITEM})|(?P<bracket>[\[\]])|[\s,]++")
 
-# Patterns for guessing the format: the beginning of a nested list, and a mover with a leaf on the same line.
+# Patterns for guessing the format: the beginning of a nested list, a mover and a leaf on one line, and a string.
 _LIST: Final = re.compile(rf"\s*(?:(?:MAX|MIN)(?![^\s\[])\s*)?(?:{_ITEM}:\s*)?\[")
 _ONLY_LEAF: Final = re.compile(rf"\s*(?:MAX|MIN)[^\S\n]+(?:{_ITEM}:[^\S\n]*)?(?P<leaf>{_ITEM})\s*")
 _TO_QUOTE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+("?)')
 
 
 def read_tree(text: str, form: Format | None = None) -> Tree:
-    """Returns the tree that `text` describes; if `form` is None, the format is guessed from the text.
+    """Returns the tree that `text` describes. If `form` is None, guesses the format from the text.
 
     Raises `TreeError` if the text is invalid or too large. The message names the line and column if they are known.
     """
@@ -64,11 +64,11 @@ def read_tree(text: str, form: Format | None = None) -> Tree:
 
 
 def guess_format(text: str) -> Format:
-    """Returns the format that a text seems to use, so that error messages fit that format.
+    """Returns the format that a text seems to use, even if the text is invalid.
 
     Braces enclose objects in JSON and sets in the other formats. An object begins with a quoted name and a colon. An
-    empty object is not a node, so `{}` is the empty set. A text that begins with a brace and a quote is JSON even if
-    the colon is missing, unless a comma or the closing brace is in its place. A nested list begins with `[`, possibly
+    empty object is not a node, so `{}` is the empty set. A text that begins with a brace and a quoted name is JSON even
+    if the colon is missing, unless a comma or a closing brace follows the name. A nested list begins with `[`, possibly
     after MAX, MIN or a label, or consists of MAX or MIN and a leaf on one line.
     """
     # The text after an unclosed quote is not scanned again, because that would take quadratic time.
@@ -82,7 +82,7 @@ def guess_format(text: str) -> Format:
 
 
 def write_list(tree: Tree) -> str:
-    """Formats a tree as a nested list on one line, which `read_tree` can read."""
+    """Returns the tree as a nested list on one line, in the form that `read_tree` accepts."""
     parts: list[str] = [] if tree.root_is_max else ["MIN "]
     open_nodes: list[int] = []
     for node, leaf in enumerate(tree.leaf):
@@ -195,7 +195,7 @@ def _read_list(text: str) -> Tree:
 
 @dataclass(slots=True)
 class _Level:
-    """An open node in indented text: its indentation, its children, and the children's indentation (None at first)."""
+    """An open node in indented text: its indentation, its children, and their indentation (None if there are none)."""
 
     margin: int
     children: list[_Read] = field(default_factory=list)
@@ -234,7 +234,7 @@ def _read_indented(text: str) -> Tree:
 
 
 def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:
-    """Returns a node's label, the word after it (MAX, MIN or a value), and that word's place, or raises `TreeError`."""
+    """Returns a node's label (or ""), its word (MAX, MIN or a value), and the word's place, or raises `TreeError`."""
     label, kind, where, index = "", "", (number, start + 1), start
     while index < len(line):
         place = (number, index + 1)
@@ -285,7 +285,7 @@ def _json_node(node: Any) -> Expansion[Any]:
             raise TreeError('a node must have either "value" or "children"')
         content = node.get("value", node.get("children"))
         if isinstance(content, list) != ("children" in node):
-            raise TreeError('"children" must be a list, and "value" an integer or a string')
+            raise TreeError('"children" must be a list, and "value" must be an integer or a string')
     if isinstance(content, list):
         return label, NOWHERE, content
     if not isinstance(content, str | int) or isinstance(content, bool):

@@ -28,7 +28,7 @@ NOWHERE: Final[Place] = (0, 0)
 #: A node's label and place, and either the text of its value (for a leaf) or its children (for an inner node).
 Expansion: TypeAlias = tuple[str, Place, str | list[Node]]
 
-#: The largest absolute value of a leaf, chosen so that guesses and small sums stay below INFINITE.
+#: The largest absolute value of a leaf. It is less than INFINITE, so averages of leaves are less than INFINITE, too.
 MAX_VALUE: Final = 1_000_000_000
 
 
@@ -41,7 +41,7 @@ class PlacedError(ValueError):
 
 
 class TreeError(PlacedError):
-    """Raised if a tree is invalid or too large."""
+    """Raised if a tree is invalid or too large, or if a recorded search takes too many steps."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Tree:
         return tuple(node for node, text in enumerate(self.leaf) if text is not None)
 
     def is_max(self, node: int) -> bool:
-        """Returns whether MAX is to move at a node (or would be, at a leaf)."""
+        """Returns whether MAX is to move at a node, or would be to move if the node were not a leaf."""
         return (self.depth[node] % 2 == 0) == self.root_is_max
 
     def name(self, node: int) -> str:
@@ -109,7 +109,7 @@ class Tree:
         return self.values(integer)
 
     def uniform(self) -> tuple[int, int] | None:
-        """Returns (branching factor, depth) of a uniform tree, or None if the branching factor or leaf depth varies."""
+        """Returns the branching factor and the depth of the leaves, or None if one of them varies within the tree."""
         counts = {len(children) for children in self.children if children}
         depths = {self.depth[leaf] for leaf in self.leaves}
         return (max(counts, default=0), self.height) if len(counts) <= 1 and len(depths) == 1 else None
@@ -137,7 +137,7 @@ def grown_tree(
     root_is_max: bool = True,
     most_nodes: int = MAX_NODES,
 ) -> Tree:
-    """Returns the tree that results if `expand` is called for each node in preorder, beginning with `root`.
+    """Returns the tree with this root, and calls `expand` for each node in preorder.
 
     `expand` returns a node's label, its place in a text, and either the text of a leaf or a list of children. Raises
     `TreeError` if the tree has more than `most_nodes` nodes or MAX_DEPTH plies, or if a list of children is empty.
@@ -188,7 +188,7 @@ class TreeGame:
     """A tree with integers at its leaves, as a `SearchGame`: positions are nodes, and moves are numbers of children.
 
     `children` gives the order of the moves, by default the tree's own. It does not affect the numbers of the moves. The
-    guess is the average of the leaves below a position: like an evaluation, it is fairly good but sometimes wrong.
+    guess is the average of the leaves below a position. It is often close to the value, but sometimes misleading.
     Equal subtrees with the same side to move have the same key. Raises `TreeError` if a leaf is not an integer.
     """
 
@@ -218,7 +218,7 @@ class TreeGame:
         return value if self._tree.is_max(position) else -value
 
     def key(self, position: int) -> int:
-        """Returns a number that all nodes with equal subtrees and the same side to move share."""
+        """Returns a number that nodes share if and only if they have equal subtrees and the same side to move."""
         return self._twins[position]
 
     def guess(self, position: int) -> int:

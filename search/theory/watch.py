@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 class Watcher(Generic[Position, Value]):
-    """The base class of watchers, which ignores all calls; `search.theory.recorder.Recorder` records them.
+    """The base class of watchers. It ignores all calls; its subclass `search.theory.recorder.Recorder` records them.
 
     Each algorithm uses one point of view for all values: the side to move in `position` (negamax and its variants), the
     side to move at the root, or MAX. The watcher must know the algorithm's point of view.
@@ -36,7 +36,7 @@ class Watcher(Generic[Position, Value]):
         """
 
     def cut(self, position: Position, reason: str = "", ancestor: Position | None = None) -> None:
-        """Handles a cut of the remaining children. If `reason` is "", the watcher must find the reason and ancestor."""
+        """Handles a cut of the remaining children. If `reason` is "", the watcher finds `reason` and `ancestor`."""
 
     def table(self, position: Position, reason: str, value: Value) -> None:
         """Handles the use of a table entry with this value; `reason` is a key of `search.theory.events.REASONS`."""
