@@ -1,6 +1,6 @@
-"""Deletes what `make` created and what identifies itself: `python -m bench.clean EXECUTABLE`, run by `make clean`.
+"""Deletes files that `make` built: `python -m bench.clean EXECUTABLE`, run by `make clean`. Other files stay.
 
-These are the executable, the kernel libraries, the stand-alone program, and folders that are then empty.
+Deletes the executable, the kernel libraries and the stand-alone program, and their folders if they are then empty.
 """
 
 import sys
