@@ -134,7 +134,7 @@ def open_tablebases(folder: str | None) -> Tablebase | None:
 
 
 def natural_end(board: chess.Board) -> Verdict | None:
-    """Returns the verdict if the rules of chess end the game, else None. `board` must know the moves of the game."""
+    """Returns the verdict if the rules of chess end the game, else None. `board` must contain the game's moves."""
     if not any(board.generate_legal_moves()):
         if board.is_check():
             return Verdict("0-1" if board.turn == chess.WHITE else "1-0", Termination.CHECKMATE)

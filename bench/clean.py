@@ -1,6 +1,7 @@
-"""Deletes files that `make` built: `python -m bench.clean EXECUTABLE`, run by `make clean`. Other files stay.
+"""Deletes the files that `make` built: `python -m bench.clean EXECUTABLE`, run by `make clean`.
 
-Deletes the executable, the kernel libraries and the stand-alone program, and their folders if they are then empty.
+These are the executable, the kernel libraries and the stand-alone program. Other files stay, and so do the folders that
+contain them.
 """
 
 import sys

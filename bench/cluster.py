@@ -125,7 +125,7 @@ def _kill_group(pid: int) -> None:
 
 
 class _Worker:
-    """A local worker. `job` is None if it is idle, else its item and the number of workers that died from this item."""
+    """A local worker. `job` is None for an idle worker, else its item and how many workers died from that item."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         # The process is spawned, because a forked process would inherit thread locks and the pipes of other workers.

@@ -47,7 +47,7 @@ class Conversation:
     def ask(self, command: str, answer: str, patience: float = PATIENCE) -> tuple[str, float]:
         """Sends a command; returns the first line that starts with `answer`, and the seconds until it arrived.
 
-        Kills the engine if this takes more than `patience` seconds. Raises EngineError if the engine ends first.
+        Kills the engine if this takes more than `patience` seconds. Raises EngineError if no such line comes.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None

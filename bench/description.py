@@ -26,7 +26,7 @@ RUNNERS: Final = ("auto", "builtin", "cutechess", "fastchess")
 FORMATS: Final = ("match", "gauntlet", "round-robin")
 DEFAULT_LIMIT: Final = "10+0.1"
 
-#: The valid values or the bounds of settings. They apply to every setting with that name, at any level.
+#: The valid values or the bounds of settings, by name. A name has the same values or bounds at every level.
 _CHOICES: Final[dict[str, tuple[object, ...]]] = {"format": FORMATS, "runner": RUNNERS, "order": ORDERS}
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "rounds": (1, 10_000_000),
@@ -149,7 +149,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games.add_argument("--event", help="the PGN Event tag")
     rules = parser.add_argument_group("adjudication")
     add_rule_arguments(rules)
-    rules.add_argument("--time-margin", type=float, metavar="MS", help="allow engines to exceed their time by MS ms")
+    rules.add_argument("--time-margin", type=float, metavar="MS", help="extra milliseconds before a loss on time")
     rules.add_argument(
         "--hang",
         type=float,
@@ -175,7 +175,7 @@ def add_book_arguments(group: argparse._ActionsContainer) -> None:
 
 def add_rule_arguments(group: argparse._ActionsContainer) -> None:
     """Adds the options for adjudication. `rules_from_arguments` reads them."""
-    resign = "an engine loses after MOVES moves with scores of at most -SCORE centipawns; both: if the opponent agrees"
+    resign = "an engine loses after MOVES moves with scores <= -SCORE centipawns; both: only if the opponent agrees"
     group.add_argument("--resign", metavar="MOVES,SCORE[,both]", help=resign)
     draw = "draw from move FROM on, after MOVES moves with all scores between -SCORE and SCORE centipawns"
     group.add_argument("--draw", metavar="FROM,MOVES,SCORE", help=draw)

@@ -50,7 +50,7 @@ class Clock:
         self.moves_to_go = control.moves
 
     def patience(self, hang_seconds: float) -> float:
-        """Returns the seconds to wait for a move: time limit + margin + grace, or `hang_seconds` if not timed."""
+        """Returns the seconds to wait for a move: limit + margin + grace, or `hang_seconds` without a time limit."""
         allowed = self._allowed()
         return hang_seconds if allowed is None else allowed + self._margin + GRACE_SECONDS
 

@@ -10,7 +10,7 @@ from bench.results import GameResult
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.progress import Display, duration, say
 
-#: The time left is estimated from this many recent games. Earlier games of a resumed match arrive all at once.
+#: The time left is estimated from this many recent games, because a resumed match reads its earlier games at once.
 PACE_GAMES = 64
 
 

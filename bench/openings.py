@@ -130,7 +130,7 @@ def _read_book(path: Path) -> tuple[str, bytes]:
 
 
 def _decompressed(stream: io.BufferedIOBase | IO[bytes]) -> bytes:
-    """Reads a stream to its end. Raises BookError, without naming the file, if it has more than MOST_BYTES bytes."""
+    """Reads a stream to its end. Raises BookError (without the file's name) if the stream exceeds MOST_BYTES bytes."""
     data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise BookError(f"is larger than {MOST_BYTES >> 20} MiB after decompression")

@@ -108,7 +108,7 @@ class StateFile:
     """
 
     def __init__(self, path: Path | None, command: str, *, read: bool = True, write: bool = True) -> None:
-        """Opens the state of `secateur COMMAND`. Reads the file only if `read`, and writes to it only if `write`."""
+        """Opens the state of `secateur COMMAND`. `read` and `write` say whether the file may be read and written."""
         self.path = path
         self.settings: dict[str, Any] | None = None
         self.results: dict[int, int] = {}
@@ -178,7 +178,7 @@ class StateFile:
         self._write({self._key: FORMAT, "settings": settings})
 
     def add(self, number: int, points: int = 0, faults: int = 0) -> None:
-        """Adds an item's points or, if it failed, its number of faults. On return, the line is on the disk."""
+        """Adds an item's points or, if it failed, its number of faults. On return, the result is on the disk."""
         line = {"number": number, **({"faults": faults} if faults else {"points": points})}
         self._take(line)
         self._write(line)

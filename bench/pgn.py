@@ -150,7 +150,7 @@ class PgnLog:
 
     If a write fails, the games wait in memory until the next append. The first write truncates the file to the size
     given to `go_on` (default: 0). If another program has removed, replaced or changed the file, `output` becomes a new
-    file in the same folder for all further games. Raises OSError if the file is not PGN or cannot be written.
+    file in the same folder for all further games. The constructor raises OSError if the file is not PGN or not writable.
     """
 
     def __init__(self, path: Path) -> None:
@@ -172,7 +172,7 @@ class PgnLog:
         return self.flush()
 
     def save_elsewhere(self) -> str:
-        """Tries to write the waiting games to a new file in the current or temporary folder; returns a report."""
+        """Tries to write the waiting games to a new file in the current or temporary folder; returns a message."""
         for folder in ("", tempfile.gettempdir()):
             with suppress(OSError):
                 other = Output(Path(folder, self.output.path.name), lambda head: True, "file of games").beside()
@@ -271,7 +271,7 @@ class RawGame:
         return _END.search(self.text) is not None
 
     def problem(self) -> str | None:
-        """Returns a message if a required tag is missing, the Result tag is wrong or the final result is missing."""
+        """Returns a message if a required tag or the final result is missing or the Result tag is wrong, else None."""
         missing = next((tag for tag in ("White", "Black", "Result") if tag not in self.tags), None)
         if missing:
             return f"the {missing} tag is missing"
@@ -330,7 +330,7 @@ def decode(data: bytes) -> str:
 
 
 def read_games(path: str | Path, problems: list[str] | None = None) -> Iterator[GameResult]:
-    """Yields the finished games of a PGN file in order, without their moves. `GameResult.game` is the game's index.
+    """Yields the finished games of a PGN file in order, without moves. `GameResult.game` is the index in the file.
 
     Games with a problem (see `RawGame.problem`) are skipped and reported in `problems` as `file:line: reason`;
     unfinished games ("*") are skipped silently. Two games with the same round (up to the first dot of the Round tag)

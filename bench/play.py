@@ -53,7 +53,7 @@ def play(
 
 
 def _check_games(description: MatchDescription) -> None:
-    """Raises `DescriptionError` if the PGN file is the book or must not be replaced, OSError if it is unusable."""
+    """Raises `DescriptionError` if the PGN file is the book or must not be replaced, and OSError if it is unusable."""
     if not description.pgn:
         return
     pgn = Path(description.pgn)
@@ -87,7 +87,7 @@ def _check_games(description: MatchDescription) -> None:
 def pick_runner(description: MatchDescription) -> Runner:
     """Returns the runner that the description names. "auto" means a runner on the PATH, or else the built-in runner.
 
-    Only the built-in runner can resume a match or use a cluster. Raises `PlayError` if another is named for this.
+    Only the built-in runner can resume a match or use a cluster. Raises `PlayError` if another runner is named for it.
     """
     only_builtin = description.resume or description.cluster is not None
     if description.runner in PROGRAMS:

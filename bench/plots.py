@@ -76,7 +76,7 @@ def _marked(picture: bytes) -> bytes:
 def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | None = None) -> None:
     """Draws the first engine's score and its 95 % interval after each pair of games, and the LLR if `sprt` is given.
 
-    Raises `PlotError` if no pair is finished, or if `check_path` or `save_figure` does.
+    Raises `PlotError` if no pair is finished, and passes on the errors of `check_path` and `save_figure`.
     """
     picture = check_path(path)
     engine = results.engines[0]

@@ -114,7 +114,7 @@ def rate(
         elif draws == losses == 0 or wins == draws == 0:
             note = "lost every game" if wins == 0 else "won every game"
         else:
-            note = "no chain of points leads both to and from the rated players"
+            note = "no chain of points leads to the rated players and back"
         lines.append(Rating(name, rating, error, wins + draws + losses, wins, draws, losses, note))
     lines.sort(key=lambda line: (1, -line.score) if line.rating is None else (0, -line.rating))
     return RatingList(
@@ -128,8 +128,8 @@ def rate(
 def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]) -> list[str]:
     """Returns the players with finite ratings: the anchors' group or, without anchors, the largest group.
 
-    In a group, a chain leads from every player to every other, and each player of the chain has scored against the next
-    (Ford's condition). Raises `RatingError` if the group has only one player.
+    In a group, a chain of players leads from every player to every other. Each player of a chain has scored against the
+    next (Ford's condition). Raises `RatingError` if the group has only one player.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

@@ -47,9 +47,9 @@ class Record:
     """The record of a match. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
 
     For a match without a sequential test, `verdict` is "measured", and `elo0`, `elo1`, `model` and `llr` are None.
-    Elo, its error and nElo are None if the results do not determine a finite interval. A record of an
-    ablation has no pair counts and no nElo. `faults` counts the faults of engines (`bench.results.FAULTS`); None means
-    that they were not counted. `bench_nodes` is None if it is unknown.
+    Elo, its error and nElo are None if the results do not determine a finite interval. A record of an ablation has no
+    pair counts and no nElo. `faults` counts the faults of engines (`bench.results.FAULTS`); None means that they were
+    not counted. `bench_nodes` is None if it is unknown.
     """
 
     id: str
@@ -213,7 +213,7 @@ def save(record: Record, folder: Path | None = None) -> Path:
 
 
 def check_suite(text: str, suite: str, overwrite: bool, folder: Path | None = None) -> None:
-    """Raises `LedgerError` unless the id `text` is unused, or `overwrite` is set and the id's record is of this suite.
+    """Raises `LedgerError` unless the id `text` is unused, or `overwrite` is set and its record belongs to `suite`.
 
     Also raises `LedgerError` if a file of the ledger is invalid.
     """
@@ -246,7 +246,7 @@ def _save(record: Record | SuiteRecord, folder: Path, path: Path) -> Path:
 
 
 def write_table(folder: Path | None = None) -> None:
-    """Writes the ledger's README from its records. Raises `LedgerError` for an invalid record, OSError on failure."""
+    """Writes the ledger's README from its records. Raises `LedgerError` for invalid records and OSError on failure."""
     folder = LEDGER if folder is None else folder
     text = table(load(folder), load_suites(folder).values())
     Output(folder / "README.md", lambda head: head.startswith(b"# Ledger\n"), "table of the ledger").replace(text)

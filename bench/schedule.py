@@ -15,7 +15,7 @@ from engine.files import count_of
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A match with its openings and the book's problems. Each pair has an opening; too few openings are reused."""
+    """A match with its openings and the book's problems. Each pair has an opening. Openings may be reused."""
 
     description: MatchDescription
     openings: tuple[Opening, ...]
@@ -33,7 +33,7 @@ class Plan:
 
     @property
     def repeats(self) -> str | None:
-        """A remark if games may repeat: pairs outnumber openings and no engine is timed. Otherwise None."""
+        """A remark if pairs outnumber openings and no engine is timed, because games may then repeat; else None."""
         if self.pair_count <= len(self.openings) or any(engine.limit.is_timed for engine in self.description.engines):
             return None
         return (
@@ -53,7 +53,7 @@ class Plan:
 
 
 def pairings(description: MatchDescription) -> list[tuple[EngineSpec, EngineSpec]]:
-    """Returns the pairs of engines that meet in a round: all pairs or, in a gauntlet, those with the first engine."""
+    """Returns the pairs of engines that meet in a round: all pairs or, in a gauntlet, pairs with the first engine."""
     if description.format == "gauntlet":
         first, *others = description.engines
         return [(first, other) for other in others]

@@ -102,7 +102,7 @@ class Spsa:
         return {parameter.name: value for parameter, value in zip(self.parameters, whole, strict=True)}
 
     def propose(self, iteration: int) -> tuple[dict[str, int], dict[str, int]]:
-        """Returns the values for the plus engine and those for the minus engine, as integers within their bounds."""
+        """Returns the plus engine's values and the minus engine's values by name, as integers within the bounds."""
         flips, generator = self._flips(iteration)
         change = flips * self.schedule.perturbation(iteration) * self._steps
         # Options are whole numbers. Random rounding keeps the mean at the fractional value. Both engines share the

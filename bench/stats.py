@@ -242,7 +242,7 @@ class Sprt:
 def _tilted(shares: Floats, slopes: Floats) -> Floats:
     """Returns the distribution p that makes the observed `shares` likeliest, among those with p . slopes = 0.
 
-    It is shares / (1 + theta slopes). As theta rises from the pole below 0 to the pole above 0, p . slopes falls
+    Here, p = shares / (1 + theta slopes). As theta rises from the pole below 0 to the pole above 0, p . slopes falls
     from plus to minus infinity, so it is 0 for exactly one theta. `slopes` must have a positive and a negative number.
     """
     from scipy.optimize import brentq

@@ -85,7 +85,7 @@ class TimeControl:
         return self.base is not None or self.movetime is not None
 
     def clock_text(self) -> str:
-        """Returns the clock in the notation of cutechess-cli; "" if there is none."""
+        """Returns the clock in the notation of cutechess-cli, or "" if there is no clock."""
         if self.base is None:
             return ""
         moves = f"{self.moves}/" if self.moves else ""

@@ -79,7 +79,7 @@ class Engine(chess.engine.UciProtocol):
         super().send_line(line)
 
     def pipe_data_received(self, fd: int, data: Any) -> None:
-        """Records the arrival time, restarts the limit for silence, and turns an overlong line into `info string`."""
+        """Records the arrival time, restarts the limit for silence, and makes an overlong line an `info string`."""
         self._last_heard = time.perf_counter()
         if self._silence is not None and not self._silence.expired():
             self._silence.reschedule(min(self.loop.time() + READY_SECONDS, self._latest_start))
@@ -265,7 +265,7 @@ class EnginePool:
         return engine
 
     async def release(self, engine: Engine) -> None:
-        """Keeps an engine idle, or ends it if it has exited or must restart. Keeps only the latest KEEP_ENGINES engines."""
+        """Keeps an engine idle, or ends it if it has exited or must restart. Keeps at most KEEP_ENGINES engines."""
         if engine.spec.restart or engine.returncode.done():
             await engine.end()
         else:
