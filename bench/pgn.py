@@ -150,7 +150,7 @@ class PgnLog:
 
     If a write fails, the games wait in memory until the next append. The first write truncates the file to the size
     given to `go_on` (default: 0). If another program has removed, replaced or changed the file, `output` becomes a new
-    file in the same folder for all further games. The constructor raises OSError if the file is not PGN or not writable.
+    file in the same folder for all further games. The constructor raises OSError for a file that cannot be used.
     """
 
     def __init__(self, path: Path) -> None:

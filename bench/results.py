@@ -48,7 +48,7 @@ FAULTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """A move by an engine or from a book, with the mover's score (centipawns or moves to mate), time, depth and nodes."""
+    """A move of an engine or of a book, with the mover's score (centipawns or moves to mate), time, depth and nodes."""
 
     uci: str
     seconds: float = 0.0
