@@ -1,28 +1,28 @@
 # Secateur: `make` installs, `make run` plays UCI on stdin and stdout. `make help` lists all targets.
 #
-# All recipes except `help` print to stderr, and only `run` reads stdin, so that `make -s run` prints only UCI on stdout.
-# Long steps report every two seconds (TELL).
+# The recipes that `run` needs print to stderr and do not read stdin, so that `make -s run` prints only UCI on stdout.
+# Long steps report their progress (TELL).
 
 PYTHON ?= python3
 EXE ?= secateur
 VENV := .venv
 BIN := $(VENV)/bin
-# Runs a command and reports its progress: `$(TELL) "text" command`. Without an environment, use PYTHON instead.
+# Runs a command and reports its progress: `$(TELL) "text" command`. Works only after the environment has been made.
 TELL = $(BIN)/python -m engine.progress
 PIP = -m pip install --quiet --disable-pip-version-check --require-hashes -r
 KERNELS := $(wildcard engine/*.py engine/board/*.py engine/compiler/*.py eval/*.py eval/kernels/*.py eval/network/*.py \
 	eval/terms/*.py search/*.py search/kernels/*.py)
 
-# Makes an environment in a folder, unless it has a working one, in which the user may have edited files.
+# Makes an environment in a folder. A working environment is kept, because the user may have edited files in it.
 VENV_IN = $(1)/bin/python -m pip --version >/dev/null 2>&1 || \
 	$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(1)
 
-# Puts this folder on the environment's import path. The environment may be the copy of one in another folder.
+# Puts this folder on the environment's import path. The environment may have been copied from another folder.
 PATHS = [ -L $(VENV) ] || for site in $(VENV)/lib/python*/site-packages; do \
 	lines=$$(printf '%s\n' "$(CURDIR)" "$(CURDIR)/engine/checkout"); \
 	[ "$$(cat $$site/secateur.pth 2>&1)" = "$$lines" ] || printf '%s\n' "$$lines" >$$site/secateur.pth || exit 1; done
 
-# A new folder gets an empty stamp, dated too old to be up to date. A folder without this stamp is a user's.
+# Gives a new folder an empty stamp file, which is so old that make runs the recipe. Other folders belong to the user.
 .PRECIOUS: $(VENV)/.play $(VENV)-standalone/.ready
 CLAIM = if [ ! -e $(@D) ]; then mkdir -p $(@D) && touch -t 200001010000 $@; elif [ ! -f $@ ] || [ -s $@ ]; then \
 	echo "secateur: $(@D): was not made by make and is left unchanged; move it elsewhere" >&2; exit 1; fi
@@ -48,7 +48,7 @@ $(VENV)/.warm: $(VENV)/.play $(KERNELS) uci_main.py
 	@$(BIN)/python uci_main.py warmup </dev/null >&2
 	@touch $@
 
-# OpenBench sets EVALFILE to the network to build in. If we ignored it, the default network would be tested instead.
+# OpenBench sets EVALFILE to the network to be tested. If we ignored it, the default network would be tested instead.
 ifeq ($(origin EVALFILE),command line)
 $(error EVALFILE= is not supported; use the UCI option EvalFile to load a network)
 endif
@@ -60,7 +60,7 @@ $(error EXE=$(EXE) is not supported, because it is the name of a target)
 endif
 
 # If EXE is given, the executable must work after this folder is deleted: OpenBench builds in a temporary folder.
-# Look at it at each run of `make`: the sources may have changed, or this folder may be a copy of another.
+# Check it at each run of `make`: the sources may have changed, or this folder may be a copy of another.
 $(EXE): $(VENV)/.warm FORCE
 	@$(PATHS)
 ifeq ($(origin EXE),command line)
@@ -77,7 +77,7 @@ $(VENV)/.dev: $(VENV)/.play requirements/dev.txt
 	@$(TELL) "installing the development packages" $(BIN)/python $(PIP) requirements/dev.txt </dev/null >&2
 	@touch $@
 
-# The packages that the match lab needs besides the engine.
+# The packages that the match lab needs in addition to the engine's.
 $(VENV)/.lab: $(VENV)/.play requirements/lab.txt
 	@$(TELL) "installing the match lab" $(BIN)/python $(PIP) requirements/lab.txt </dev/null >&2
 	@touch $@
@@ -100,7 +100,7 @@ wheel: kernels  ## builds a wheel for this kind of machine, with kernels and net
 		$(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir dist </dev/null >&2
 	@ls -l dist/*.whl >&2
 
-# The environment for the stand-alone program, without Numba.
+# The environment in which the stand-alone program is built. It does not contain Numba.
 $(VENV)-standalone/.ready: requirements/standalone.txt | $(VENV)/.play
 	@$(CLAIM)
 	@{ $(call VENV_IN,$(VENV)-standalone); } </dev/null >&2
@@ -127,7 +127,7 @@ LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && PY
 lint: $(VENV)/.dev  ## runs the linters
 	$(LINT)
 
-# The linters leave a core idle, so compile the tracing build for the tests of recorded searches meanwhile.
+# The linters leave a core idle. Meanwhile, compile the tracing build, which the tests of recorded searches need.
 test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 	@SECATEUR_TRACING=1 $(BIN)/python uci_main.py warmup </dev/null >/dev/null 2>&1 & \
 		$(LINT); status=$$?; wait; exit $$status

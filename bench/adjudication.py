@@ -1,4 +1,4 @@
-"""Adjudication of games by resignation, draw, tablebase and move limit, with the rules of cutechess-cli."""
+"""Decides whether a game is over: by the rules of chess, or by adjudication with the rules of cutechess-cli."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MATE_CENTIPAWNS = 100_000
 @dataclass(frozen=True, slots=True)
 class ResignRule:
     """A rule by which an engine loses if it gives scores of at most -`score` centipawns for `moves` moves in a row.
-    With `both_sides`, its opponent must also have given scores of at least `score` for its last `moves` moves.
+    With `both_sides`, the opponent must also have given scores of at least `score` for `moves` moves in a row.
     """
 
     moves: int
@@ -43,7 +43,7 @@ class DrawRule:
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """The rules of adjudication; None disables one. `max_moves` counts full moves. `tablebases` is a Syzygy folder."""
+    """Rules of adjudication. None disables a rule. `max_moves` counts full moves. `tablebases` is a Syzygy folder."""
 
     resign: ResignRule | None = None
     draw: DrawRule | None = None
@@ -61,18 +61,18 @@ class Verdict:
 
 
 class Adjudicator:
-    """The adjudicator of one game. Call `after_move` after each engine move, so that it can count consecutive moves."""
+    """The adjudicator of one game. It counts consecutive moves, so call `after_move` after every engine move."""
 
     def __init__(self, rules: Adjudication, tablebase: Tablebase | None = None) -> None:
         self._rules = rules
         self._tablebase = tablebase
         self._quiet_plies = 0
-        # For each colour, the number of its last moves in a row that had a losing or a winning score.
+        # For each colour, how many of its last moves in a row had a losing score, and how many had a winning score.
         self._losing = {chess.WHITE: 0, chess.BLACK: 0}
         self._winning = {chess.WHITE: 0, chess.BLACK: 0}
 
     def after_move(self, board: chess.Board, record: MoveRecord) -> Verdict | None:
-        """Returns the verdict after the engine move `record`, which led to `board`, or None if the game continues."""
+        """Returns the verdict after the engine move `record`; None if the game continues. The move led to `board`."""
         verdict = self._by_tablebase(board) or self._by_scores(board, record)
         limit = self._rules.max_moves
         if verdict is None and limit is not None and len(board.move_stack) >= 2 * limit:
@@ -116,7 +116,7 @@ class Adjudicator:
 
 @functools.cache
 def open_tablebases(folder: str | None) -> Tablebase | None:
-    """Returns the tablebase in `folder`, which is opened only once. Returns None if `folder` is None.
+    """Returns the tablebase in `folder`, or None if `folder` is None. Opens each folder only once.
 
     Raises FileNotFoundError if the folder cannot be read or contains no Syzygy WDL files (*.rtbw).
     """
@@ -134,7 +134,7 @@ def open_tablebases(folder: str | None) -> Tablebase | None:
 
 
 def natural_end(board: chess.Board) -> Verdict | None:
-    """Returns the verdict if the rules of chess end the game, else None. `board` must have its move stack."""
+    """Returns the verdict if the rules of chess end the game, else None. `board` must contain the game's moves."""
     if not any(board.generate_legal_moves()):
         if board.is_check():
             return Verdict("0-1" if board.turn == chess.WHITE else "1-0", Termination.CHECKMATE)
@@ -143,7 +143,7 @@ def natural_end(board: chess.Board) -> Verdict | None:
         return Verdict("1/2-1/2", Termination.MATERIAL)
     if board.halfmove_clock >= 100:
         return Verdict("1/2-1/2", Termination.FIFTY_MOVES)
-    # A third occurrence takes at least eight reversible plies. Before that, the slow search for repetitions is skipped.
+    # No position can occur for the third time before eight reversible plies, so skip the slow test until then.
     if board.halfmove_clock >= 8 and board.is_repetition(3):
         return Verdict("1/2-1/2", Termination.REPETITION)
     return None

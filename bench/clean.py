@@ -1,6 +1,7 @@
-"""Deletes what `make` created and what identifies itself: `python -m bench.clean EXECUTABLE`, run by `make clean`.
+"""Deletes the files that `make` built: `python -m bench.clean EXECUTABLE`, run by `make clean`.
 
-These are the executable, the kernel libraries, the stand-alone program, and folders that are then empty.
+These are the executable, the kernel libraries and the stand-alone program. Other files stay, and so do the folders that
+contain them.
 """
 
 import sys

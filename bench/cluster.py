@@ -1,11 +1,11 @@
-"""Runs work in local processes or on the workers of a Dask cluster, behind one function: `map_unordered`.
+"""The function `map_unordered`, which runs work in local processes or on the workers of a Dask cluster.
 
 A piece of work is a call of an importable function with an item that can be pickled. Results come in the order of
 completion. If a worker dies, another worker repeats the item. After three local workers have died while running an
-item, the item is dropped and reported. Ctrl-C, or closing the generator, ends all work in progress.
+item, the item is dropped and reported. Ctrl-C, or closing the generator, ends all local work at once.
 
-Each local worker is a process in a new session of the operating system, so Ctrl-C in the terminal does not reach the
-worker or its engines. If the worker dies for any reason, its engines are killed.
+Each local worker runs in a new session of the operating system, so Ctrl-C in the terminal reaches neither the worker
+nor its engines. If a worker dies for any reason, its engines are killed.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ R = TypeVar("R")
 ATTEMPTS: Final = 3
 #: Seconds to wait for a cluster to answer.
 CONNECT_SECONDS: Final = 20
-#: Seconds that a local worker has to end its engines before the worker is killed.
+#: A local worker gets this many seconds to end its engines. Then the worker is killed.
 GOODBYE_SECONDS: Final = 3.0
 
 
 class ClusterError(CommandError, RuntimeError):
-    """Raised if the cluster, or the package for it, cannot be used; the message is one line."""
+    """Raised if the cluster cannot be used or Dask is not installed; the message is one line."""
 
 
 class WorkError(CommandError, RuntimeError):
@@ -61,10 +61,10 @@ class Outcome(NamedTuple, Generic[T, R]):
 def map_unordered(
     function: Callable[[T], R], items: Iterable[T], cluster: str | None = None, *, workers: int = 1
 ) -> Generator[Outcome[T, R], None, None]:
-    """Applies `function` to every item in `workers` local processes or, if `cluster` is set, on a Dask cluster.
+    """Applies `function` to all `items`, with `workers` local processes or, if `cluster` is set, with a Dask cluster.
 
     Yields the outcomes in order of completion. Takes only a few `items` in advance. `cluster` is the address of a Dask
-    scheduler, on whose workers each thread runs one item at a time. Raises `ClusterError` if the cluster is unusable.
+    scheduler. Each thread of its workers runs one item at a time. Raises `ClusterError` if the cluster is unusable.
     """
     return (
         _on_processes(function, iter(items), workers)
@@ -93,7 +93,7 @@ def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Blocks SIGINT while a worker starts. The worker inherits the signal mask, so SIGINT stays blocked there."""
+    """Blocks SIGINT while a worker starts. The worker inherits the signal mask, so SIGINT stays blocked in it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -107,7 +107,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _die_with_parent() -> None:
-    """Waits until the process that started this worker ends, even by `kill -9`; kills the worker and its engines."""
+    """Waits until the parent process ends, even by `kill -9`; then kills this worker and its engines."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -116,7 +116,7 @@ def _die_with_parent() -> None:
 
 
 def _kill_group(pid: int) -> None:
-    """Kills a worker and the engines that it started, which share its process group."""
+    """Kills a worker and its engines, which are in one process group. On Windows, kills only the worker."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(pid, signal.SIGKILL)
@@ -125,10 +125,10 @@ def _kill_group(pid: int) -> None:
 
 
 class _Worker:
-    """A local worker. `job` is its item and the number of workers that died while running that item; None if idle."""
+    """A local worker. `job` is None for an idle worker, else its item and how many workers died from that item."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
-        # The process is spawned, because a forked one would inherit the locks of threads and other workers' pipes.
+        # The process is spawned, because a forked process would inherit thread locks and the pipes of other workers.
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, function), daemon=False)
@@ -139,7 +139,7 @@ class _Worker:
 
     def give(self, job: tuple[Any, int]) -> None:
         self.job = job
-        with contextlib.suppress(OSError):  # if the worker has died, reading its answer will fail
+        with contextlib.suppress(OSError):  # if the worker has died, `recv` will report it
             self.connection.send(job[0])
 
     def end(self, patience: float) -> None:
@@ -147,7 +147,7 @@ class _Worker:
         self.process.join(patience)
         assert self.process.pid is not None
         _kill_group(self.process.pid)
-        self.process.kill()  # a worker that has just started has no process group yet
+        self.process.kill()  # a worker that has just started may have no process group yet
         self.process.join()
         self.process.close()
 
@@ -181,7 +181,7 @@ def _on_processes(function: Callable[[T], R], items: Iterator[T], count: int) ->
                     if deaths + 1 < ATTEMPTS:
                         again.append((item, deaths + 1))
                         continue
-                    value, error = None, f"gave up: {ATTEMPTS} workers died while running it"
+                    value, error = None, f"gave up after {ATTEMPTS} workers died during this work"
                 worker.job = None
                 yield Outcome(item, value, error)
     finally:
@@ -209,12 +209,12 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
         except TimeoutError:
             raise ClusterError(f"the cluster at {address} has no workers") from None
         except Exception as error:
-            problem = f"the workers of {address} cannot import Secateur ({error}); start them where it is installed"
+            problem = f"the workers of {address} cannot import Secateur ({error}); install Secateur where they run"
             raise ClusterError(problem) from None
         futures: dict[Any, T] = {}
         queue: Any = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
         while True:
-            # Two more items are submitted than can run at once, so that no worker waits for this process.
+            # Submit two items more than can run at once, so that no worker waits for this process.
             for item in islice(items, max(0, sum(client.nthreads().values()) + 2 - len(futures))):
                 future = client.submit(function, item, pure=False)
                 futures[future] = item

@@ -1,4 +1,4 @@
-"""UCI engines that run as child processes and whose answers are timed."""
+"""Runs UCI engines as child processes and measures how long their answers take."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class EngineError(CommandError):
 
 
 class Conversation:
-    """A UCI engine in a child process, used in a `with` block. Raises MissingEngineError or EngineError on failure."""
+    """A UCI engine in a child process; a context manager. Raises MissingEngineError or EngineError on failure."""
 
     def __init__(self, spec: EngineSpec) -> None:
         self.name = spec.name
-        #: The lines that the engine has printed on stdout and stderr.
+        #: The lines that `ask` has read from the engine's stdout and stderr.
         self.heard: list[str] = []
         try:
             self.process = subprocess.Popen(
@@ -47,12 +47,12 @@ class Conversation:
     def ask(self, command: str, answer: str, patience: float = PATIENCE) -> tuple[str, float]:
         """Sends a command; returns the first line that starts with `answer`, and the seconds until it arrived.
 
-        If the line does not arrive within `patience` seconds, kills the engine. Raises EngineError if the engine ends.
+        Kills the engine if this takes more than `patience` seconds. Raises EngineError if no such line comes.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         start = time.perf_counter()
-        # The alarm kills an engine that does not answer; then its output ends, which ends the loop below.
+        # The alarm kills an engine that does not answer. This closes the engine's output, which ends the loop below.
         alarm = threading.Timer(patience, self.process.kill)
         alarm.start()
         try:
@@ -98,13 +98,13 @@ def started(spec: EngineSpec) -> Iterator[Conversation]:
 
 
 def find_stockfish() -> EngineSpec | None:
-    """Returns Stockfish from the PATH or from the folder /usr/games; None if it is not installed."""
+    """Returns Stockfish from the PATH or from the folder /usr/games; None if it is in neither place."""
     path = shutil.which("stockfish") or shutil.which("/usr/games/stockfish")
     return None if path is None else EngineSpec("Stockfish", (path,))
 
 
 def run(spec: EngineSpec, *arguments: object) -> tuple[str, str]:
-    """Runs an engine to its exit; returns stdout and stderr. Raises MissingEngineError or, on failure, EngineError."""
+    """Runs an engine until it exits; returns stdout and stderr. Raises MissingEngineError or EngineError on failure."""
     name = " ".join(map(str, (spec.name, *arguments[:1])))
     command = [spec.resolved_program(), *spec.command[1:], *map(str, arguments)]
     try:

@@ -1,4 +1,4 @@
-"""The description of a match, from a TOML file, command-line options, or a file that options override.
+"""The description of a match, read from a TOML file, command-line options, or both. Options override the file.
 
 Invalid descriptions are rejected here, before an engine starts. The message names the option, or the file and the key.
 """
@@ -26,7 +26,7 @@ RUNNERS: Final = ("auto", "builtin", "cutechess", "fastchess")
 FORMATS: Final = ("match", "gauntlet", "round-robin")
 DEFAULT_LIMIT: Final = "10+0.1"
 
-#: The valid values of some settings and the bounds of others, by name. They apply at any level of a description.
+#: The valid values or the bounds of settings, by name. A name has the same values or bounds at every level.
 _CHOICES: Final[dict[str, tuple[object, ...]]] = {"format": FORMATS, "runner": RUNNERS, "order": ORDERS}
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "rounds": (1, 10_000_000),
@@ -46,12 +46,12 @@ class DescriptionError(CommandError, ValueError):
 
 
 class MissingDescriptionError(DescriptionError, MissingError):
-    """Raised if the file of a description is missing, unreadable or not TOML."""
+    """Raised if a description file is missing, unreadable or not TOML."""
 
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """A file of openings. `order` is "sequential" or "random" (by `seed`). PGN openings have at most `plies` plies."""
+    """A file of openings. `order` is "sequential" or "random" (see `seed`). PGN openings have at most `plies` plies."""
 
     file: str
     order: str = "sequential"
@@ -63,9 +63,10 @@ class Book:
 class MatchDescription:
     """A match or tournament.
 
-    In each of `rounds` rounds, every pairing of `format` plays two games with swapped colours. An engine may exceed its
-    time by `time_margin` seconds, and think for `hang_seconds` seconds if it has no time limit. `cluster` is the
-    address of a Dask scheduler for the built-in runner. Raises DescriptionError if a setting is invalid.
+    In each of `rounds` rounds, each pairing plays two games with swapped colours. `format` determines the pairings. An
+    engine may exceed its time by `time_margin` seconds. An engine without a time limit may think for `hang_seconds`
+    seconds per move. `cluster` is the address of a Dask scheduler for the built-in runner. Raises DescriptionError if a
+    setting is invalid.
     """
 
     engines: tuple[EngineSpec, ...]
@@ -101,16 +102,16 @@ class MatchDescription:
             raise DescriptionError("resume and overwrite cannot be combined")
 
     def fingerprint(self) -> str:
-        """Returns twelve hexadecimal digits that depend on every setting that affects the games.
+        """Returns a hash of the settings that affect the games, as twelve hexadecimal digits.
 
-        A match can be resumed only with the same digits. They do not depend on `rounds`, so a match can be prolonged.
+        A match can be resumed only with the same hash. The hash ignores `rounds`, so a match can be prolonged.
         """
         parts = (self.engines, self.format, self.book, self.adjudication, self.time_margin, self.hang_seconds)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def _check(settings: Any, place: str = "") -> None:
-    """Raises `DescriptionError` if a field of `settings` or a nested dataclass is invalid. `place` prefixes names."""
+    """Raises `DescriptionError` if a field is invalid, even in a nested dataclass. The message begins with `place`."""
     for item in fields(settings):
         name, value = place + item.name, getattr(settings, item.name)
         if is_dataclass(value):
@@ -120,14 +121,14 @@ def _check(settings: Any, place: str = "") -> None:
             raise DescriptionError(f"{name} must be one of {choices} (got {quoted(str(value))})")
         if item.name in _BOUNDS and value is not None:
             least, most = _BOUNDS[item.name]
-            # This form of the comparison also rejects NaN, which is neither too small nor too large.
+            # This form of the comparison also rejects NaN, for which every comparison is false.
             if not least <= value <= most:
                 bound = f"at most {most:g}" if value > most else f"at least {least:g}"
                 raise DescriptionError(f"{name} must be {bound} (got {shown(str(value))})")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that describe a match, which `from_arguments` reads."""
+    """Adds the options that describe a match. `from_arguments` reads them."""
     parser.add_argument(
         "file", nargs="?", metavar="FILE.toml", help="a file that describes the match; options override it"
     )
@@ -148,7 +149,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games.add_argument("--event", help="the PGN Event tag")
     rules = parser.add_argument_group("adjudication")
     add_rule_arguments(rules)
-    rules.add_argument("--time-margin", type=float, metavar="MS", help="milliseconds an engine may exceed its time by")
+    rules.add_argument("--time-margin", type=float, metavar="MS", help="extra milliseconds before a loss on time")
     rules.add_argument(
         "--hang",
         type=float,
@@ -165,7 +166,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_book_arguments(group: argparse._ActionsContainer) -> None:
-    """Adds the options for openings, which `book_from_arguments` reads."""
+    """Adds the options for openings. `book_from_arguments` reads them."""
     group.add_argument("--book", help="take openings from this EPD or PGN file, which may be compressed")
     group.add_argument("--order", choices=("sequential", "random"), help="order of the openings")
     group.add_argument("--seed", type=int, help="seed for the random order")
@@ -173,8 +174,8 @@ def add_book_arguments(group: argparse._ActionsContainer) -> None:
 
 
 def add_rule_arguments(group: argparse._ActionsContainer) -> None:
-    """Adds the options for adjudication, which `rules_from_arguments` reads."""
-    resign = "an engine loses after MOVES moves with scores of at most -SCORE centipawns; both: if its opponent agrees"
+    """Adds the options for adjudication. `rules_from_arguments` reads them."""
+    resign = "an engine loses after MOVES moves with scores <= -SCORE centipawns; both: only if the opponent agrees"
     group.add_argument("--resign", metavar="MOVES,SCORE[,both]", help=resign)
     draw = "draw from move FROM on, after MOVES moves with all scores between -SCORE and SCORE centipawns"
     group.add_argument("--draw", metavar="FROM,MOVES,SCORE", help=draw)
@@ -183,7 +184,7 @@ def add_rule_arguments(group: argparse._ActionsContainer) -> None:
 
 
 def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> MatchDescription:
-    """Returns the match described by the options of `add_arguments` and by the file that they name.
+    """Returns the match that the options of `add_arguments` and the file (if there is one) describe.
 
     Options override the file, and `format` overrides both. Raises `DescriptionError` if a setting is invalid.
     """
@@ -222,7 +223,7 @@ def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Boo
 
 
 def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> Adjudication:
-    """Returns `rules`, changed by the options `arguments`. Raises `DescriptionError` if a value cannot be used."""
+    """Returns `rules`, changed by `arguments`. Raises `DescriptionError` if a value cannot be used."""
     changes = _given(arguments, max_moves="max_moves", tb="tablebases")
     if arguments.resign is not None:
         parts = arguments.resign.split(",")
@@ -240,7 +241,7 @@ def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> 
 
 
 def _given(arguments: argparse.Namespace, **keys: str) -> dict[str, Any]:
-    """Returns the values of the options that were given, by key in a description. `keys` maps options to keys."""
+    """Returns the values of the options that were given, by description key. `keys` maps option names to these keys."""
     return {key: getattr(arguments, name) for name, key in keys.items() if getattr(arguments, name) is not None}
 
 
@@ -271,7 +272,7 @@ _TYPE_NAMES: Final[dict[type, str]] = {
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """Returns the `MatchDescription` fields set by a file, by name. Raises `DescriptionError` for an invalid file."""
+    """Returns the `MatchDescription` fields that a file sets. Raises `DescriptionError` if the file is invalid."""
     try:
         # The size is limited because Python's TOML reader takes quadratic time for some texts.
         data = tomllib.loads(read_text(path, limit=1 << 16))
@@ -287,7 +288,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
-    """Returns a dict of the `MatchDescription` fields in the TOML `data`. Raises `DescriptionError`, naming the key."""
+    """Returns the `MatchDescription` fields that `data` sets. Raises `DescriptionError` if `data` is invalid."""
     kinds = get_type_hints(MatchDescription) | {"tc": str, "engines": list}
     del kinds["resume"], kinds["overwrite"]
     values = _checked(data, kinds)
@@ -315,7 +316,7 @@ def _engine(data: object, name: str, limit: str) -> EngineSpec:
 
 
 def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: Iterable[str] = ()) -> dict[str, Any]:
-    """Returns a dict of a table's values. Raises `DescriptionError` unless it matches `kinds` and `required`."""
+    """Returns a table's values. Raises `DescriptionError` for an unknown or missing key or a value of a wrong type."""
     if not isinstance(data, dict):
         raise DescriptionError(f"{name} must be a table, not {shown(repr(data))}")
     place = f"{name}." if name else ""
@@ -329,7 +330,7 @@ def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: I
 
 
 def _value(value: Any, kind: Any, name: str) -> Any:
-    """Returns `value`, or a dataclass made from it if `kind` is one. Raises `DescriptionError` for a wrong type."""
+    """Returns `value`, converted to `kind` if that is a dataclass. Raises `DescriptionError` for an invalid value."""
     kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
     if is_dataclass(kinds[0]):
         required = [item.name for item in fields(kinds[0]) if item.default is item.default_factory is MISSING]

@@ -1,4 +1,4 @@
-"""The console of rich for results."""
+"""The console on which commands print their results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def result_console() -> Any:
-    """Returns a rich console on stdout for results."""
+    """Returns a console of the package `rich` that prints results on stdout."""
     from rich.console import Console
 
     # Markup is disabled because engine names may contain it.

@@ -17,7 +17,7 @@ from engine.files import quoted, shown, user_path
 
 
 def _this_secateur() -> list[str]:
-    """Returns the command that starts the Secateur that is running."""
+    """Returns the command that starts this Secateur."""
     if getattr(sys, "frozen", False):
         return [sys.executable]
     if __name__.startswith("secateur."):  # installed; -P prevents imports from the current folder
@@ -25,12 +25,12 @@ def _this_secateur() -> list[str]:
     return [sys.executable, str(PROJECT_ROOT / "uci_main.py")]
 
 
-#: The command that starts the Secateur that is running.
+#: The command that starts this Secateur.
 SECATEUR: Final = _this_secateur()
 
 
 class EngineSpecError(CommandError, ValueError):
-    """Raised if the description of an engine is invalid; the message says which part of it."""
+    """Raised if the description of an engine is invalid; the message names the invalid part."""
 
 
 class MissingEngineError(EngineSpecError, MissingError):
@@ -41,8 +41,8 @@ class MissingEngineError(EngineSpecError, MissingError):
 class EngineSpec:
     """An engine of a match.
 
-    `command` is the program with its arguments, `directory` the folder in which the program starts, and `limit` the
-    engine's time control. `options` are UCI options as (name, value) texts. `restart` means a new process per game.
+    `command` is the program with its arguments. `directory` is the folder in which the program starts. `limit` is the
+    time control. `options` contains the UCI options as (name, value). With `restart`, each game gets a new process.
     """
 
     name: str
@@ -53,17 +53,17 @@ class EngineSpec:
     restart: bool = False
 
     def process_key(self) -> tuple[object, ...]:
-        """Returns a key that is equal for engines that can share a process. Limits and option values may differ."""
+        """Returns a key. Engines with equal keys can share a process, even if their limits or option values differ."""
         return self.name, self.command, self.directory, tuple(name for name, _ in self.options)
 
     def resolved_program(self) -> str:
-        """Returns the program's path. Raises `MissingEngineError` if the program or folder is missing or unusable."""
+        """Returns the program's absolute path. Raises `MissingEngineError` if the program or folder is unusable."""
         program = self.command[0]
         base = Path(self.directory or ".")
         if not base.is_dir():
             raise MissingEngineError(f"engine {self.name}: there is no folder {shown(base)}")
         if not Path(program).is_absolute() and len(Path(program).parts) > 1 and (base / program).exists():
-            program = str((base / program).absolute())  # links are kept: a virtual environment's Python is one
+            program = str((base / program).absolute())  # keeps links, such as a virtual environment's Python
         found = shutil.which(program)
         if found is not None:
             return str(Path(found).absolute())
@@ -75,9 +75,9 @@ class EngineSpec:
 
 def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallback: str = "") -> EngineSpec:
     """Builds an engine from `key=value` texts like those of cutechess-cli: cmd, name, arg, dir, tc, st, nodes, depth,
-    restart, option.NAME. `pairs` override `defaults`, except that every arg= counts. `fallback` is the default limit.
+    restart and option.NAME. `pairs` override `defaults`, but every arg= is used. `fallback` is the default limit.
 
-    A text without "=" is the command. Raises `EngineSpecError` for an invalid text, PathError for an invalid path.
+    A text without "=" is the command. Raises `EngineSpecError` for an invalid text and PathError for an invalid path.
     """
     values: dict[str, str] = {}
     arguments: list[str] = []
@@ -115,15 +115,15 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
 
 
 def this_engine(*more: str) -> list[str]:
-    """Returns the command of this Secateur, followed by `more`, as `key=value` texts for `engine_from_pairs`."""
+    """Returns the `key=value` texts by which `engine_from_pairs` builds this Secateur, followed by the texts `more`."""
     program, *arguments = SECATEUR
     return [f"cmd={program}", *(f"arg={argument}" for argument in arguments), *more]
 
 
 def compile_kernels(engines: Iterable[EngineSpec], cluster: str | None = None) -> None:
-    """Compiles the kernels of this Secateur if it is among the engines.
+    """Compiles the kernels if this Secateur is among `engines`. Does nothing if `cluster` is set.
 
-    An engine that compiles them while its clock runs may lose its first game on time. Does nothing if `cluster` is set.
+    An engine that compiles kernels while its clock runs may lose its first game on time.
     """
     if cluster is None and any(_is_this_engine(engine) for engine in engines):
         from search.warmup import load_kernels
@@ -132,7 +132,7 @@ def compile_kernels(engines: Iterable[EngineSpec], cluster: str | None = None) -
 
 
 def _is_this_engine(engine: EngineSpec) -> bool:
-    """Returns whether the engine is the Secateur that is running, without arguments that may change its kernels."""
+    """Returns whether the engine is this Secateur, started without arguments that may change the kernels."""
     if engine.command[: len(SECATEUR)] == tuple(SECATEUR):
         return set(engine.command[len(SECATEUR) :]) <= {"--tuning"}
     try:
@@ -146,7 +146,7 @@ def _is_this_engine(engine: EngineSpec) -> bool:
 def make_engine(
     name: str, command: tuple[str, ...], limit: str, directory: str | None, options: dict[str, str], restart: bool
 ) -> EngineSpec:
-    """Returns an engine, by default named after its program. Raises `EngineSpecError`, or PathError for a bad path."""
+    """Returns an engine. The default name is the program's. Raises `EngineSpecError`, or PathError for a bad path."""
     if not command or not command[0]:
         raise EngineSpecError("the engine's command is empty")
     command = (str(user_path(command[0])) if command[0].startswith("~") else command[0], *command[1:])
@@ -167,7 +167,7 @@ def make_engine(
 
 
 def split_command(text: str) -> tuple[str, ...]:
-    """Splits a command into words unless all of it names a file. Raises `EngineSpecError` for unbalanced quotes."""
+    """Splits a command into words unless it is a file's path. Raises `EngineSpecError` for unbalanced quotes."""
     if Path(text).is_file():
         return (text,)
     try:

@@ -64,7 +64,7 @@ class Clock:
         if allowed is not None and int(seconds * 1000) > round((allowed + self._margin) * 1000):
             over = seconds - allowed
         if self.left is not None:
-            # An engine within the margin may have used more than its time, but no clock shows less than 0.
+            # A move within the margin may have taken more time than was left, but no clock shows less than 0.
             self.left = max(self.left - seconds, 0.0) + self.control.increment
             if self.moves_to_go is not None:
                 self.moves_to_go -= 1
@@ -151,7 +151,7 @@ def play_task(task: GameTask) -> GameResult:
 
 
 def check_engine(spec: EngineSpec) -> str | None:
-    """Starts and ends an engine; returns a line about its problem, or None if it works."""
+    """Starts and ends an engine. Returns None if it works, else a line that says what is wrong."""
 
     async def check() -> str | None:
         try:

@@ -1,4 +1,4 @@
-"""The view of a running match: a line of figures, which is updated in place on a terminal."""
+"""The progress line of a running match. On a terminal, the line is updated in place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.results import GameResult
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.progress import Display, duration, say
 
-#: The time left is estimated from this many recent games, because the earlier games of a resumed match arrive at once.
+#: The time left is estimated from this many recent games, because a resumed match reads its earlier games at once.
 PACE_GAMES = 64
 
 
@@ -37,14 +37,14 @@ class LiveView(Display):
             self.print_line()
 
     def add(self, game: GameResult) -> None:
-        """Adds a finished game and its fault, if it has one."""
+        """Adds a finished game and, if the game was lost by a fault, a line about the fault."""
         self._games.append(game)
         self._finished.append(time.monotonic())
         if game.fault is not None:
             self.add_problem(game.fault, self.shows_lines)
 
     def add_problem(self, text: str, at_once: bool = True) -> None:
-        """Adds a line about a problem. Prints it if `at_once`, even if the view is quiet."""
+        """Adds the line `text` about a problem. If `at_once`, also prints it, even if the display is quiet."""
         self._faults.append(text)
         if at_once:
             say(text)

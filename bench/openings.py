@@ -1,4 +1,4 @@
-"""Functions that read opening books in EPD, FEN or PGN, plain or compressed, and play random openings.
+"""Reads opening books (EPD, FEN or PGN, plain or compressed) and plays random openings.
 
 Entries of a book are parsed and checked only until there are enough openings (`count`). An entry that is invalid, or
 not standard chess, is skipped and reported as `file:line: reason`.
@@ -82,7 +82,7 @@ def load_openings(
     """Reads the book `path` (`.epd`, `.fen`, `.txt`, `.pgn`, or one of them in `.zip`, `.gz`, `.bz2` or `.xz`).
 
     Returns the first `count` openings (default: all). If `order` is "random", the entries are first shuffled with
-    `seed`. From a PGN book, an opening has at most `plies` plies (default: all). Problems with single entries are added
+    `seed`. Openings of a PGN book are cut to `plies` plies (default: not cut). Problems with single entries are added
     to `problems` as `file:line: reason`. Raises `BookError` if the file cannot be read or has no usable openings.
     """
     path = Path(path)
@@ -130,7 +130,7 @@ def _read_book(path: Path) -> tuple[str, bytes]:
 
 
 def _decompressed(stream: io.BufferedIOBase | IO[bytes]) -> bytes:
-    """Reads a stream to its end. Raises BookError, without the file's name, if there are more than MOST_BYTES bytes."""
+    """Reads a stream to its end. Raises BookError (without the file's name) if the stream exceeds MOST_BYTES bytes."""
     data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise BookError(f"is larger than {MOST_BYTES >> 20} MiB after decompression")
@@ -158,7 +158,7 @@ def _epd_opening(line: str) -> Opening:
 
 
 def parse_position(line: str, chess960: bool = False) -> tuple[chess.Board, dict[str, object]]:
-    """Returns the position and the operations (by opcode) of an EPD or FEN line. Raises ValueError if it is invalid."""
+    """Returns the position and operations (by opcode) of an EPD or FEN line. Raises ValueError for an invalid line."""
     fields = line.split()
     board = chess.Board(chess960=chess960)
     operations: dict[str, object] = {}
@@ -181,7 +181,7 @@ def _check_playable(board: chess.Board) -> None:
 
 
 def _pgn_opening(raw: RawGame, plies: int | None) -> Opening:
-    """Returns the first `plies` plies (None: all) of a game as an opening. Raises ValueError if it is not usable."""
+    """Returns the first `plies` plies (None: all) of a game as an opening. Raises ValueError for an unusable game."""
     if len(raw.data) > _LONGEST_GAME:
         raise ValueError(f"the game is too long for an opening ({len(raw.data)} bytes)")
     game = raw.parse()
@@ -197,7 +197,7 @@ def _pgn_opening(raw: RawGame, plies: int | None) -> Opening:
 
 
 def parse_plies(text: str) -> tuple[int, int]:
-    """Parses `8` or `8-10` as the least and greatest number of plies (0 to 100). Raises `BookError` for other texts."""
+    """Returns the ends of a range of plies (0 to 100), such as `8-10` or `8`. Raises `BookError` for other texts."""
     first, _, last = text.partition("-")
     try:
         plies = int(first), int(last or first)

@@ -1,4 +1,4 @@
-"""The build backend that pyproject.toml names, which makes the package `secateur` from the checkout's modules.
+"""The build backend named in pyproject.toml. It builds the package `secateur` from the checkout's modules.
 
     wheel      secateur/engine, secateur/eval, secateur/search and secateur/bench, with the prefix `secateur.` in module
                names; uci_main.py becomes secateur/__main__.py. Kernels that were compiled ahead of time are included.
@@ -41,7 +41,7 @@ __all__ = [
 #: Modules that build the package but do not belong to it.
 LEFT_OUT: Final = ("bench/packaging.py", "engine/checkout")
 
-#: The minor version of the oldest GNU C library for which wheels are tagged, which is 2.17 (that of manylinux2014).
+#: The least minor version of the GNU C library in a wheel's tag. Version 2.17 is that of manylinux2014.
 OLDEST_GLIBC: Final = 17
 
 _is_editable = False
@@ -53,7 +53,7 @@ def kernels() -> list[Path]:
 
 
 def platform_tag(libraries: list[Path]) -> str:
-    """Returns the platform tag of a wheel with these libraries. On Linux, the tag names the oldest usable C library."""
+    """Returns the platform tag of a wheel with these libraries. On Linux, it names the oldest suitable C library."""
     system = re.sub("[-.]", "_", sysconfig.get_platform())
     used = [int(number) for path in libraries for number in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())]
     if sys.platform != "linux" or not used:
@@ -104,7 +104,7 @@ class Metadata(egg_info):  # type: ignore[misc]  # as above
 
 @contextmanager
 def _folder_of_its_own() -> Iterator[None]:
-    """Makes setuptools work in a temporary folder, and tag the wheel for its kernels, during a `with` block."""
+    """Makes setuptools work in a temporary folder, and tag a wheel according to its kernels, during a `with` block."""
     libraries = [] if _is_editable else kernels()
     tag = f"[bdist_wheel]\nplat_name = {platform_tag(libraries)}\n" if libraries else ""
     with TemporaryDirectory() as folder:
@@ -128,5 +128,5 @@ def build_editable(wheel_directory: str, config_settings: Any = None, metadata_d
 
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
-    """Archives the checkout's files, writes the archive to `sdist_directory` and returns the archive's file name."""
+    """Writes an archive of the checkout's files to `sdist_directory`; returns the file name of the archive."""
     return str(build_meta.build_sdist(sdist_directory, config_settings))

@@ -1,4 +1,4 @@
-"""Runs of many pairs of games (numbered items) between two versions of one engine, for `spsa` and `ablation`.
+"""Plays many pairs of games between two versions of one engine, for `spsa` and `ablation`. An item is a numbered pair.
 
 `play_pairs` plays items in local processes or on a cluster. `StateFile` saves the results as JSON lines, from which a
 run can resume. The first line contains the settings. Each other line contains the points or the faults of one item.
@@ -31,14 +31,14 @@ PATIENCE: Final = 20
 #: The version of the state file format.
 FORMAT: Final = 2
 
-#: The lines of results, with 0 for each number.
+#: The two kinds of result lines, with 0 in place of each number.
 _LINES: Final = (b'{"number": 0, "points": 0}', b'{"number": 0, "faults": 0}')
 
 PLUS, MINUS = "plus", "minus"
 
 
 class PairsError(CommandError, ValueError):
-    """Raised if games cannot be played, a state file is unusable or results do not suffice; the message is one line."""
+    """Raised if games cannot be played, a state file is unusable or results are too few; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def play_pairs(
     concurrency: int = 1,
     cluster: str | None = None,
 ) -> Iterator[tuple[int, int]]:
-    """Plays items, `concurrency` at a time. Adds each item's points to `state`, then yields its number and points.
+    """Plays items, `concurrency` at a time. Adds each item's points to `state`, then yields (number, points).
 
     If an engine or a worker fails, the item gets no points, and `on_problem(number, fault)` is called for each fault.
     Raises `PairsError` after PATIENCE failed items in a row or if the state cannot be written, and `ClusterError` if
@@ -102,13 +102,13 @@ def play_pairs(
 class StateFile:
     """The results of a run, in memory and, if there is a path, in a file.
 
-    `settings`, in the first line, describes the run; it is None before `begin`. `results` maps item numbers to points,
+    `settings` (the first line) describes the run; it is None for an empty state. `results` maps item numbers to points,
     in order of completion. `faults` counts all faults. Only the holder of the file's lock (`engine.files.locked`)
     may write the file. Raises `PairsError` if the file is damaged, is of another kind, or cannot be read or written.
     """
 
     def __init__(self, path: Path | None, command: str, *, read: bool = True, write: bool = True) -> None:
-        """Opens the state of `secateur COMMAND`, and reads it if `read`. Without `write`, the file stays unchanged."""
+        """Opens the state of `secateur COMMAND`. `read` and `write` say whether the file may be read and written."""
         self.path = path
         self.settings: dict[str, Any] | None = None
         self.results: dict[int, int] = {}
@@ -153,7 +153,7 @@ class StateFile:
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise PairsError(f"{shown(path)}:{number}: not a result of this run") from None
         begun = re.sub(rb"-?\d+|-$", b"0", text[len(whole) :].rstrip(b"\0"))
-        if not any(line.startswith(begun) for line in _LINES):  # more than an incomplete line
+        if not any(line.startswith(begun) for line in _LINES):  # this is not the beginning of a result
             raise PairsError(f"{shown(path)}:{len(lines) + 1}: not a result of this run")
         self._text += whole
         if self._output is not None:
@@ -171,20 +171,20 @@ class StateFile:
             self.results[number] = points
 
     def begin(self, settings: dict[str, Any]) -> None:
-        """Stores the settings and writes them as the first line, which replaces an earlier run in the file."""
+        """Stores the settings and writes them as the only line of the file. Any earlier run in the file is lost."""
         self.settings = settings
         if self._output is not None:
             self._output.keep = 0
         self._write({self._key: FORMAT, "settings": settings})
 
     def add(self, number: int, points: int = 0, faults: int = 0) -> None:
-        """Adds an item's points or, if it failed, its number of faults. On return, the new line is on the disk."""
+        """Adds an item's points or, if it failed, its number of faults. On return, the result is on the disk."""
         line = {"number": number, **({"faults": faults} if faults else {"points": points})}
         self._take(line)
         self._write(line)
 
     def missing(self, numbers: range) -> Iterator[int]:
-        """Returns an iterator over the items in `numbers` that have no result, in order."""
+        """Returns an iterator over the `numbers` of items without points, in order."""
         return (number for number in numbers if number not in self.results)
 
     def _write(self, line: dict[str, Any]) -> None:

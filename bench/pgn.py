@@ -1,8 +1,8 @@
-"""Functions that write games as PGN for python-chess and GUIs, and read PGN files from any program.
+"""Writes games as PGN for python-chess and GUIs, and reads PGN files from any program.
 
 Each engine move has a comment like `{ +0.35/12 0.105s, n=4711 [%eval 0.35,12] [%emt 0:00:00.105] }`. It is in the style
 of cutechess-cli, with two tags that GUIs know: the evaluation from White's point of view, and the time. Opening moves
-have `{ book }`. Files are split into games before the games are parsed, so a broken game does not affect the others.
+have a comment `{ book }`. Files are split into games before the games are parsed, so a broken game affects no other.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _STANDARD_TERMINATION: Final = {
     **dict.fromkeys((Termination.TABLEBASE, Termination.MAX_MOVES), "adjudication"),
 }
 
-#: Patterns of the phrases by which match programs describe the end of a game. The first pattern that is found counts.
+#: Patterns of the phrases with which match programs describe the end of a game. The first pattern that matches counts.
 _REASONS: Final = (
     ("syzygytb|tablebase|tb position", Termination.TABLEBASE),
     ("on time|time forfeit", Termination.TIME_FORFEIT),
@@ -64,13 +64,13 @@ _REASONS: Final = (
 _TAG: Final = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 _END: Final = re.compile(r"(?:^|\s)(1-0|0-1|1/2-1/2|\*)\s*$")
 
-#: A word of the moves of a game in the style of `format_game` or of another match program, perhaps with braces.
+#: A word of the movetext that `format_game` or another match program writes, perhaps with braces.
 _WORD: Final = re.compile(
     r"\{?(book|\d+\.+|[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](=[QRBN])?[+#]?|O-O(-O)?[+#]?"
     r"|[-+]?M?\d[\d.]*(/\d+)?s?,?|n=\d+|\[%e(val|mt)|#?[-+]?\d[\d.:]*(,\d+)?\])?\}?"
 )
 
-#: The characters of such a word whose end may be missing.
+#: The beginning of such a word. Only the characters and the length are checked.
 _CUT_WORD: Final = re.compile(r"[KQRBNOMa-hklmnostvx\d{\[%=#+./:,-]{0,12}")
 
 #: The largest PGN file that can be read, in bytes.
@@ -81,7 +81,7 @@ logging.getLogger("chess.pgn").setLevel(logging.CRITICAL)
 
 
 def termination_of(text: str) -> Termination:
-    """Returns the reason for a game's end, given in a match program's words or a PGN tag; OTHER if it is unknown."""
+    """Returns the termination that a match program's phrase or a PGN tag describes; OTHER for an unknown text."""
     lowered = text.lower()
     try:
         return Termination(lowered)
@@ -92,7 +92,7 @@ def termination_of(text: str) -> Termination:
 def format_game(
     game: GameResult, event: str, time_controls: tuple[str, str], match_id: str = "", round_name: str = ""
 ) -> str:
-    """Formats a game and its moves as PGN that ends with an empty line. `time_controls` are White's and Black's."""
+    """Formats a game and its moves as PGN, followed by an empty line. `time_controls` are White's and Black's."""
     pgn = chess.pgn.Game()
     pgn.setup(game.start_fen or chess.STARTING_FEN)
     tags = {
@@ -146,11 +146,11 @@ def _annotate(node: chess.pgn.GameNode, record: MoveRecord) -> None:
 
 
 class PgnLog:
-    """A PGN file to which each finished game is appended and synced to the disk at once.
+    """A PGN file. Each finished game is appended to the file and synced to the disk at once.
 
     If a write fails, the games wait in memory until the next append. The first write truncates the file to the size
     given to `go_on` (default: 0). If another program has removed, replaced or changed the file, `output` becomes a new
-    file in the folder, which gets all further games. Raises OSError if the file is not PGN or cannot be written.
+    file in the same folder for all further games. The constructor raises OSError for a file that cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -161,7 +161,7 @@ class PgnLog:
         self._gap = b""
 
     def go_on(self, size: int) -> None:
-        """Makes the first write keep the first `size` bytes of the file, followed by an empty line."""
+        """Makes the first write keep the first `size` bytes of the file. An empty line then separates the games."""
         self.output.keep = size
         self._gap = b"\n\n" if size else b""
 
@@ -172,7 +172,7 @@ class PgnLog:
         return self.flush()
 
     def save_elsewhere(self) -> str:
-        """Tries to write the waiting games to a new file in the current or the temporary folder. Returns where."""
+        """Tries to write the waiting games to a new file in the current or temporary folder; returns a message."""
         for folder in ("", tempfile.gettempdir()):
             with suppress(OSError):
                 other = Output(Path(folder, self.output.path.name), lambda head: True, "file of games").beside()
@@ -199,12 +199,12 @@ class PgnLog:
 
 
 def is_pgn(head: bytes) -> bool:
-    """Returns whether a file that begins with `head` is a PGN file: the first line that is not blank is a tag."""
+    """Returns whether a file that begins with `head` is PGN, that is, whether its first non-blank line is a tag."""
     return _TAG.fullmatch(decode(head.lstrip().partition(b"\n")[0]).strip()) is not None
 
 
 def is_cut_game(raw: RawGame, event: str, players: Collection[str], match_id: str | None = None) -> bool:
-    """Returns whether `raw` is a truncated game in the style of `format_game`, of this event and these players.
+    """Returns whether `raw` looks like a truncated game of `event` between `players`, written by `format_game`.
 
     With `match_id`, the game must also be of that match.
     """
@@ -214,7 +214,7 @@ def is_cut_game(raw: RawGame, event: str, players: Collection[str], match_id: st
     if match_id is not None and raw.tags.get(MATCH_TAG, "" if gap else match_id) != match_id:
         return False
     return (
-        not re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves)  # a whole game, perhaps followed by other text
+        not re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves)  # else it is a whole game, perhaps followed by other text
         and all(map(_WORD.fullmatch, words))
         and (_WORD.fullmatch(last) or _CUT_WORD.fullmatch(last)) is not None
         and raw.text.replace("\n", "").isprintable()
@@ -225,7 +225,7 @@ def is_cut_game(raw: RawGame, event: str, players: Collection[str], match_id: st
 
 
 def is_unchanged(raw: RawGame) -> bool:
-    """Returns whether the tags of a game of ours, and the words of any game, are only those that programs write."""
+    """Returns whether a game has only words that match programs write and, if it is ours, only the tags in `_TAGS`."""
     moves = re.split(r"\r?\n\r?\n", raw.text, maxsplit=1)[-1]
     # cutechess-cli and fastchess describe the end of the game in the last comment.
     end = re.search(r"[{,]([^{},]*)\}\s+\S+\s*$", moves)
@@ -271,7 +271,7 @@ class RawGame:
         return _END.search(self.text) is not None
 
     def problem(self) -> str | None:
-        """Returns a message if a required tag or the final result is missing or the Result tag is wrong; else None."""
+        """Returns a message if a required tag or the final result is missing or the Result tag is wrong, else None."""
         missing = next((tag for tag in ("White", "Black", "Result") if tag not in self.tags), None)
         if missing:
             return f"the {missing} tag is missing"
@@ -293,9 +293,9 @@ class RawGame:
 
 
 def split_games(source: str | Path | bytes) -> Iterator[RawGame]:
-    """Yields the games of a PGN file, given by its path or its contents (bytes).
+    """Yields the games of a PGN file. `source` is the path or the contents (bytes) of the file.
 
-    After moves, a line that begins with `[` starts a new game; inside a comment, only a line that is a whole tag does.
+    After moves, a line that begins with `[` starts a new game; in a comment, only a line that is a complete tag does.
     Raises OSError if the file cannot be read.
     """
     data = source if isinstance(source, bytes) else read_bytes(source, MOST_BYTES)
@@ -319,7 +319,7 @@ def split_games(source: str | Path | bytes) -> Iterator[RawGame]:
 
 
 def decode(data: bytes) -> str:
-    """Decodes a PGN or EPD file as UTF-8, without an incomplete last character, or if that fails, as Latin-1."""
+    """Decodes a PGN or EPD file as UTF-8, or else as Latin-1. Drops an incomplete last character of UTF-8."""
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         return data.decode("utf-8")
@@ -330,7 +330,7 @@ def decode(data: bytes) -> str:
 
 
 def read_games(path: str | Path, problems: list[str] | None = None) -> Iterator[GameResult]:
-    """Yields the finished games of a PGN file in order, without their moves. `game` is a game's index in the file.
+    """Yields the finished games of a PGN file in order, without moves. `GameResult.game` is the index in the file.
 
     Games with a problem (see `RawGame.problem`) are skipped and reported in `problems` as `file:line: reason`;
     unfinished games ("*") are skipped silently. Two games with the same round (up to the first dot of the Round tag)

@@ -1,4 +1,4 @@
-"""The function `play`, which plays matches and tournaments for all commands, and the choice of a runner."""
+"""Plays the matches and tournaments of all commands (`play`), and chooses the runner (`pick_runner`)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def play(
 ) -> MatchResult:
     """Plays the match or tournament with the runner that `pick_runner` returns.
 
-    `on_game` gets every finished game in order of completion (those of a resumed match first) and ends the match by
-    returning False. `on_problem` gets a line for each engine that cannot play, and for a PGN file that cannot be
+    `on_game` gets every finished game in order of completion, after the earlier games of a resumed match. If it returns
+    False, the match ends. `on_problem` gets a line for each engine that cannot play, and for a PGN file that cannot be
     written. Ctrl-C also ends the match and sets `interrupted` in the result. Raises CommandError if the match fails.
     """
     try:
@@ -53,7 +53,7 @@ def play(
 
 
 def _check_games(description: MatchDescription) -> None:
-    """Raises `DescriptionError` if the PGN file is the book or has games that must not be replaced, and OSError."""
+    """Raises `DescriptionError` if the PGN file is the book or must not be replaced, and OSError if it is unusable."""
     if not description.pgn:
         return
     pgn = Path(description.pgn)
@@ -64,12 +64,12 @@ def _check_games(description: MatchDescription) -> None:
     if not output.size or description.resume:
         return
     if not description.overwrite:
-        raise DescriptionError(f"{pgn} already contains games; pass --resume to continue, --overwrite to replace them")
+        raise DescriptionError(f"{pgn} contains games; pass --resume to continue or --overwrite to replace them")
     games = list(split_games(pgn))
     events = {raw.tags.get("Event", "") for raw in games if MATCH_TAG in raw.tags} | {description.event}
     names = {engine.name for engine in description.engines}
     for raw in games:
-        # The other runners write no match tag, so their games are recognised by the event.
+        # External runners write no match tag, so their games are recognised by the event.
         is_ours = MATCH_TAG in raw.tags or raw.tags.get("Event") == description.event
         is_ours &= (
             "PlyCount" in raw.tags and raw.is_complete and {raw.tags.get("White"), raw.tags.get("Black")} <= names
@@ -85,9 +85,9 @@ def _check_games(description: MatchDescription) -> None:
 
 
 def pick_runner(description: MatchDescription) -> Runner:
-    """Returns the runner that the description names; for "auto", a suitable one on the PATH, else the built-in one.
+    """Returns the runner that the description names. "auto" means a runner on the PATH, or else the built-in runner.
 
-    Raises `PlayError` if the description names an external runner, but resumes a match or uses a cluster.
+    Only the built-in runner can resume a match or use a cluster. Raises `PlayError` if another runner is named for it.
     """
     only_builtin = description.resume or description.cluster is not None
     if description.runner in PROGRAMS:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".png", ".svg")
 
-#: The PNG chunk or the line of an SVG, near the beginning, that has the SHA-256 of the rest of the file.
+#: The mark near the beginning of a picture: a PNG chunk or an SVG line with the SHA-256 of the rest of the file.
 _MARK: Final = re.compile(rb"(?s)....tEXtAuthor\0drawn by Secateur \w{64}....|<!-- drawn by Secateur \w{64} -->\n")
 
 #: The most points on a curve; longer series are thinned out evenly.
@@ -41,10 +41,10 @@ class MissingForPlotError(PlotError, MissingError):
 
 
 def check_path(path: str | Path | Output) -> Output:
-    """Returns the output file for a picture, which may replace an unchanged picture drawn by Secateur.
+    """Returns the output file for a picture. The file may already contain an unedited picture that Secateur drew.
 
-    Call this function before the games are played, because it raises `PlotError` if matplotlib is missing, the path has
-    an unknown suffix, another kind of file or an edited picture exists there, or the file cannot be written.
+    Raises `PlotError` if matplotlib is missing, the suffix is unknown, the file cannot be written or must not be
+    replaced. Call this function before the games are played, so that no games are played in vain.
     """
     if not isinstance(path, Output):
         if util.find_spec("matplotlib") is None:
@@ -63,7 +63,7 @@ def check_path(path: str | Path | Output) -> Output:
 
 
 def _marked(picture: bytes) -> bytes:
-    """Returns a PNG or SVG with a `_MARK` after the header of the PNG or after the first line of the SVG."""
+    """Returns `picture` with a mark (see `_MARK`) after the header of a PNG or the first line of an SVG."""
     author = b"drawn by Secateur " + hashlib.sha256(picture).hexdigest().encode()
     if picture.startswith(b"\x89PNG"):
         chunk, at = b"tEXtAuthor\0" + author, 33
@@ -76,7 +76,7 @@ def _marked(picture: bytes) -> bytes:
 def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | None = None) -> None:
     """Draws the first engine's score and its 95 % interval after each pair of games, and the LLR if `sprt` is given.
 
-    Raises `PlotError` if no pair is finished, or as `check_path` and `save_figure` do.
+    Raises `PlotError` if no pair is finished, and passes on the errors of `check_path` and `save_figure`.
     """
     picture = check_path(path)
     engine = results.engines[0]
@@ -97,7 +97,7 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
     figure, axes = new_figure(1 if sprt is None else 2)
     upper = axes[0]
     title = f"{engine} against {', '.join(results.engines[1:])}: {tally.games} games, Elo {elo}"
-    # Without this, a "$" in an engine's name would begin a formula.
+    # parse_math=False, because a "$" in an engine's name would begin a formula.
     upper.set_title(title, parse_math=False)
     upper.axhline(50, color="grey", linewidth=0.8)
     upper.fill_between(counts, low_ends, high_ends, color=_BAND, alpha=0.6, linewidth=0, label="95 % interval")
@@ -122,7 +122,7 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
 def new_figure(
     rows: int, height: float | None = None, *, columns: int = 1, width: float = 8.0, share: bool = True
 ) -> tuple[Figure, list[Axes]]:
-    """Returns a figure of `width` by `height` inches, and its plots row by row. `share` links a column's x axes."""
+    """Returns a figure of `width` by `height` inches and its plots by row. With `share`, each column has one x axis."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,10 +1,10 @@
 """Maximum-likelihood ratings of engines from a set of games, with anchors and 95 % intervals.
 
-The model is that of Bradley and Terry, which Ordo uses: with the rating difference d (White's minus Black's, plus the
-white advantage), White's expected score is 1 / (1 + 10 ** (-d / 400)), and a draw is half a point. At the likeliest
-ratings, the expected score of every rated engine that is not an anchor equals its actual score.
+The model is that of Bradley and Terry, which Ordo uses. White's expected score is 1 / (1 + 10 ** (-d / 400)). The
+rating difference d is White's rating minus Black's rating plus the white advantage. A draw is half a point. At the
+likeliest ratings, every rated engine that is not an anchor has an expected score equal to its actual score.
 
-The intervals come from the sandwich estimator on pairs of games, which uses the observed spread of the results and
+The intervals come from the sandwich estimator, applied to pairs. It uses the observed spread of the results and
 allows for the correlation between the two games of a pair. This module needs SciPy.
 """
 
@@ -25,7 +25,7 @@ from engine.errors import CommandError
 
 Floats = NDArray[np.float64]
 
-#: The number of rating points in a natural unit, in which odds are exp(difference). 400 points mean odds of 10 to 1.
+#: The number of rating points in a natural unit. A difference of x natural units means odds of exp(x) to 1.
 UNIT: Final = 400.0 / math.log(10.0)
 
 #: With fewer pairs than this, the observed spread is unreliable, so an interval is at least as wide as the model's.
@@ -43,7 +43,8 @@ class RatingError(CommandError, ValueError):
 class Rating:
     """The rating of an engine. If the games allow no finite rating, `rating` and `error` are None, and `note` says why.
 
-    `error` is half the width of the 95 % interval, relative to the anchors or else to the average; 0 for an anchor.
+    The 95 % interval is `rating` +- `error`. It does not include the error of the anchors or, without anchors, of the
+    average rating. An anchor's `error` is 0.
     """
 
     name: str
@@ -81,7 +82,7 @@ def rate(
     anchors: Mapping[str, float] | None = None,
     white_advantage: float | None = 0.0,
 ) -> RatingList:
-    """Rates every engine that played. The ratings of `anchors` are fixed; without anchors, the average rating is 0.
+    """Rates every engine that played. `anchors` have fixed ratings; without anchors, the average rating is 0.
 
     `white_advantage` is in rating points, or None to estimate it. Raises `RatingError` if the games do not suffice.
     """
@@ -113,7 +114,7 @@ def rate(
         elif draws == losses == 0 or wins == draws == 0:
             note = "lost every game" if wins == 0 else "won every game"
         else:
-            note = "no chain of points leads both to and from the rated players"
+            note = "no chain of points leads to the rated players and back"
         lines.append(Rating(name, rating, error, wins + draws + losses, wins, draws, losses, note))
     lines.sort(key=lambda line: (1, -line.score) if line.rating is None else (0, -line.rating))
     return RatingList(
@@ -127,8 +128,8 @@ def rate(
 def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]) -> list[str]:
     """Returns the players with finite ratings: the anchors' group or, without anchors, the largest group.
 
-    In a group, a chain of players who each scored against the next leads from every player to every other (Ford's
-    condition). Raises `RatingError` if the group has only one player.
+    In a group, a chain of players leads from every player to every other. Each player of a chain has scored against the
+    next (Ford's condition). Raises `RatingError` if the group has only one player.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -152,7 +153,7 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
 class _Games:
     """The n games between `players`, as arrays of length n: `white`, `black` (indices), `points` (White's) and `pair`.
 
-    `design` is float64[n, players + 1]. A row has 1 in White's column, -1 in Black's and 1 in the last (advantage).
+    `design` is float64[n, players + 1]. A row has 1 in White's column, -1 in Black's column and 1 in the last column.
     """
 
     def __init__(self, games: Sequence[GameResult], players: list[str]) -> None:
@@ -202,7 +203,7 @@ def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -
 
 
 def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple[Floats, float]:
-    """Returns the likeliest strengths, float64[players], and white advantage. Keeps `fixed` and, if given, `white`."""
+    """Returns the likeliest strengths (float64[players]) and white advantage; keeps `fixed`, and `white` if given."""
     players = data.design.shape[1] - 1
     values = np.full(players + 1, np.mean(list(fixed.values())) if fixed else 0.0)
     values[list(fixed)] = list(fixed.values())
@@ -220,7 +221,7 @@ def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple
 
 
 def _covariance(data: _Games, strengths: Floats, white: float, fixed: list[int], white_is_free: bool) -> Floats:
-    """Returns the covariance of the strengths and the white advantage (last), as float64[players + 1, players + 1].
+    """Returns the covariance matrix of the strengths and (last) the white advantage, float64[players + 1, players + 1].
 
     Without anchors, the pseudo-inverse keeps the average strength fixed.
     """

@@ -1,6 +1,6 @@
 """The ledger, which contains a small JSON record for each test that led to a decision.
 
-`bench/ledger/ID.json` is the `Record` of a match, and `bench/ledger/suites/ID.json` the `SuiteRecord` of a test suite.
+`bench/ledger/ID.json` is the `Record` of a match. `bench/ledger/suites/ID.json` is the `SuiteRecord` of a test suite.
 `bench/ledger/README.md` contains tables of all records. The tests check the figures that other files quote.
 """
 
@@ -47,9 +47,9 @@ class Record:
     """The record of a match. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
 
     For a match without a sequential test, `verdict` is "measured", and `elo0`, `elo1`, `model` and `llr` are None.
-    Elo, its error and nElo are None if the points are so one-sided that the interval is infinite. A record of an
-    ablation has no pair counts and no nElo. `faults` counts the faults of engines (`bench.results.FAULTS`); None means
-    that they were not counted. `bench_nodes` is None if it is unknown.
+    Elo, its error and nElo are None if the results do not determine a finite interval. A record of an ablation has no
+    pair counts and no nElo. `faults` counts the faults of engines (`bench.results.FAULTS`); None means that they were
+    not counted. `bench_nodes` is None if it is unknown.
     """
 
     id: str
@@ -80,7 +80,7 @@ class Record:
 
     @property
     def points(self) -> float:
-        """The first engine's share of the points in the pairs, 0 to 1; NaN if no pairs were played."""
+        """The first engine's share of the points in the pairs, 0 to 1; NaN if no pairs were counted."""
         pairs = sum(self.pentanomial)
         won = sum(place * count for place, count in enumerate(self.pentanomial))
         return won / (4 * pairs) if pairs else math.nan
@@ -101,7 +101,7 @@ class Record:
 
     @property
     def quote(self) -> str:
-        """The figure in the form in which code and documentation quote it."""
+        """The text with which code and documentation quote the figure."""
         return f"{self.figure}  [ledger: {self.id}]"
 
     @property
@@ -134,7 +134,7 @@ def check_unused(text: str, folder: Path | None = None) -> None:
 class SuiteRecord:
     """The record of a run of a test suite, with the number of positions that each engine solved.
 
-    A goal for a suite applies to the first engine. For the fuzzer's checks, `positions` counts sessions, games or FENs.
+    A suite's goal applies to the first engine. For the fuzzer's checks, `positions` counts sessions, games or FENs.
     """
 
     id: str
@@ -153,13 +153,13 @@ class SuiteRecord:
 
     @property
     def figure(self) -> str:
-        """The solved positions, such as `193 of 201`, with those of other engines: `193 of 201; Stockfish 195`."""
+        """The number of solved positions, such as `193 of 201`. Other engines follow: `193 of 201; Stockfish 195`."""
         (_, solved), *others = self.solved.items()
         return f"{solved} of {self.positions}" + "".join(f"; {other} {count}" for other, count in others)
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The texts that may be quoted: the figure, and the solved positions of each engine."""
+        """The texts that may be quoted: the figure, and the number of positions that each engine solved."""
         return (self.figure, *(f"{solved} of {self.positions}" for solved in self.solved.values()))
 
     @property
@@ -206,14 +206,14 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
 
 
 def save(record: Record, folder: Path | None = None) -> Path:
-    """Writes a record and the table; returns the record's path. Raises `LedgerError` for a used id or on failure."""
+    """Writes a record and the table; returns the record's path. Raises `LedgerError` if it fails or the id is used."""
     folder = LEDGER if folder is None else folder
     check_unused(record.id, folder)
     return _save(record, folder, folder / f"{record.id}.json")
 
 
 def check_suite(text: str, suite: str, overwrite: bool, folder: Path | None = None) -> None:
-    """Raises `LedgerError` unless the id `text` is new or, with `overwrite`, that of an earlier record of the suite.
+    """Raises `LedgerError` unless the id `text` is unused, or `overwrite` is set and its record belongs to `suite`.
 
     Also raises `LedgerError` if a file of the ledger is invalid.
     """
@@ -233,7 +233,7 @@ def save_suite(record: SuiteRecord, folder: Path | None = None, overwrite: bool 
 
 
 def _save(record: Record | SuiteRecord, folder: Path, path: Path) -> Path:
-    # Each field is on its own line.
+    # Write each field on its own line.
     items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -246,19 +246,19 @@ def _save(record: Record | SuiteRecord, folder: Path, path: Path) -> Path:
 
 
 def write_table(folder: Path | None = None) -> None:
-    """Writes the ledger's README from its records. Raises `LedgerError` if a record is invalid, and OSError."""
+    """Writes the ledger's README from its records. Raises `LedgerError` for invalid records and OSError on failure."""
     folder = LEDGER if folder is None else folder
     text = table(load(folder), load_suites(folder).values())
     Output(folder / "README.md", lambda head: head.startswith(b"# Ledger\n"), "table of the ledger").replace(text)
 
 
 def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
-    """Returns the ledger as Markdown: a table of the matches, and one of the suites if there are any."""
+    """Returns the ledger as Markdown: a table of the matches and, if there are suites, a table of the suites."""
     lines = [
         "# Ledger",
         "",
-        "Every test that led to a decision has a JSON file. `secateur ledger --write` makes the tables; do not edit.",
-        "Elo and its 95 % interval are the first engine's; `pairs` counts those worth 0, 1/2, 1, 3/2 and 2 points.",
+        "Every test that led to a decision has a JSON file. `secateur ledger --write` makes this file; do not edit it.",
+        "Elo and its 95 % interval are the first engine's; `pairs` counts pairs worth 0, 1/2, 1, 3/2 and 2 points.",
         "",
         "| id | what | Elo | LLR | games | pairs | time control | book | engines | commits | bench | date | verdict |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
@@ -269,7 +269,7 @@ def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
         lines += [
             "",
             "Each test suite and fuzzer check has a JSON file in `suites`. `solved` is the number of positions or",
-            "checks that the first engine passed, then those of others. `epd --overwrite` replaces a record.",
+            "checks that the first engine passed; other engines follow. `epd --overwrite` replaces a record.",
             "",
             "| id | suite | solved | limit | engines | commits | bench | date |",
             "|---|---|---|---|---|---|---|---|",

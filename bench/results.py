@@ -1,6 +1,6 @@
 """The results of games (`GameResult`) and of matches (`MatchResult`).
 
-All runners and the PGN reader return these objects, which are plain data and can be pickled for another machine.
+All runners and the PGN reader use these classes. Their instances are plain data, which can be sent to other machines.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FAULTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """A move of an engine or book, with the mover's score (centipawns or moves to mate), time, depth and nodes."""
+    """A move of an engine or of a book, with the mover's score (centipawns or moves to mate), time, depth and nodes."""
 
     uci: str
     seconds: float = 0.0
@@ -64,7 +64,7 @@ class GameResult:
     """The result of a game.
 
     `game` counts from 0 in the order of the schedule. The two games that play an opening with colours swapped have the
-    same `pair`. Only the built-in runner sets `plies` and `moves`, which include the book moves, and `final_fen`.
+    same `pair`. Only the built-in runner sets `final_fen`, `plies` and `moves`. `plies` and `moves` include book moves.
     """
 
     game: int
@@ -88,12 +88,12 @@ class GameResult:
 
     @property
     def is_finished(self) -> bool:
-        """True if the game has a result other than "*", so that it counts."""
+        """True if the result is not "*". Only finished games count."""
         return self.result in WHITE_POINTS
 
     @property
     def faulty_engine(self) -> str | None:
-        """The engine that lost by its own fault (a termination in FAULTS), or None if no engine lost so."""
+        """The engine that lost by a fault (a termination in FAULTS); None if the game did not end by a fault."""
         if self.termination not in FAULTS or self.result not in ("1-0", "0-1"):
             return None
         return self.black if self.result == "1-0" else self.white
@@ -105,7 +105,7 @@ class GameResult:
 
     @property
     def fault(self) -> str | None:
-        """A line about the fault by which the game was lost, with game and engine; None if there is no fault."""
+        """A line that names the game, the faulty engine and the fault; None if the game did not end by a fault."""
         engine = self.faulty_engine
         if engine is None:
             return None
@@ -123,11 +123,11 @@ class GameResult:
 
 @dataclass(slots=True)
 class MatchResult:
-    """The finished games of a match, in the order of the schedule, and its problems.
+    """The result of a match: its finished games, in the order of the schedule, and its problems.
 
     `games_planned` is the number of games in the schedule. `stopped_early` is True if `on_game` ended the match, and
-    `interrupted` if Ctrl-C did. `problems` has a line for each problem (an engine's fault, or a game that could not be
-    played or saved); `notes` has remarks that do not make the match a failure.
+    `interrupted` is True if Ctrl-C did so. `problems` has a line for each problem: an engine's fault, or a game that
+    could not be played or saved. `notes` has remarks that do not make the match a failure.
     """
 
     engines: tuple[str, ...]
@@ -141,7 +141,7 @@ class MatchResult:
 
     @property
     def exit_status(self) -> int:
-        """The exit status: 0 if all games, or those before an early stop, were played without a problem, else 1."""
+        """The exit status: 0 if the match is complete or was stopped early, without problems or Ctrl-C; else 1."""
         complete = self.stopped_early or len(self.games) >= self.games_planned
         return 0 if complete and not self.problems and not self.interrupted else 1
 
@@ -167,7 +167,7 @@ def win_draw_loss(games: Iterable[GameResult], engine: str) -> tuple[int, int, i
 
 
 def complete_pairs(games: Iterable[GameResult]) -> Iterator[tuple[GameResult, GameResult]]:
-    """Yields each pair when its second finished game appears in `games`. The game with the lower number comes first."""
+    """Yields each pair when its second finished game appears in `games`. The pair's lower-numbered game comes first."""
     first: dict[int, GameResult] = {}
     for game in games:
         if not game.is_finished:

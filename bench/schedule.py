@@ -15,7 +15,7 @@ from engine.files import count_of
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A match with its openings, one for each pair (reused if there are too few), and the book's problems."""
+    """A match with its openings and the book's problems. Each pair has an opening. Openings may be reused."""
 
     description: MatchDescription
     openings: tuple[Opening, ...]
@@ -33,12 +33,12 @@ class Plan:
 
     @property
     def repeats(self) -> str | None:
-        """A remark if games may repeat, because pairs outnumber openings and no engine is timed; None otherwise."""
+        """A remark if pairs outnumber openings and no engine is timed, because games may then repeat; else None."""
         if self.pair_count <= len(self.openings) or any(engine.limit.is_timed for engine in self.description.engines):
             return None
         return (
-            f"{self.pair_count} pairs, but {count_of(len(self.openings), 'opening')}: most engines that are limited by "
-            "nodes or depth repeat their games, but the intervals treat repeated games as new"
+            f"{self.pair_count} pairs share {count_of(len(self.openings), 'opening')}: most engines that are limited "
+            "by nodes or depth repeat their games, but the intervals treat repeated games as new"
         )
 
     def tasks(self) -> Iterator[GameTask]:
@@ -53,7 +53,7 @@ class Plan:
 
 
 def pairings(description: MatchDescription) -> list[tuple[EngineSpec, EngineSpec]]:
-    """Returns the pairs of engines that meet in a round: the first engine and each other (gauntlet), or all pairs."""
+    """Returns the pairs of engines that meet in a round: all pairs or, in a gauntlet, pairs with the first engine."""
     if description.format == "gauntlet":
         first, *others = description.engines
         return [(first, other) for other in others]
@@ -61,7 +61,7 @@ def pairings(description: MatchDescription) -> list[tuple[EngineSpec, EngineSpec
 
 
 def make_plan(description: MatchDescription) -> Plan:
-    """Reads the book of a description and returns the plan of its match. Raises `BookError` if the book is unusable."""
+    """Returns the plan of a match, after reading its book. Raises `BookError` if the book is unusable."""
     book = description.book
     if book is None:
         return Plan(description, (Opening(),))

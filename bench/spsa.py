@@ -30,8 +30,8 @@ GAMMA: Final = 0.101
 #: Spall's stability constant of the gain, as a share of the number of iterations.
 STABILITY: Final = 0.1
 
-#: The default gain is this divided by the number of iterations, so that a parameter's drift, in steps, does not depend
-#: on the run's length. fishtest has a gain of 0.002 for about 30,000 pairs. A gain above GAIN_MAX would follow noise.
+#: The default gain is this number divided by the number of iterations, so that the drift of a parameter (in steps) does
+#: not depend on the run's length. fishtest uses 0.002 for about 30,000 pairs. A gain above GAIN_MAX would follow noise.
 GAIN_ITERATIONS: Final = 60.0
 GAIN_MAX: Final = 0.02
 
@@ -49,7 +49,7 @@ class SpsaError(CommandError, ValueError):
 class Schedule:
     """The sizes of the perturbations and updates in each iteration. Iterations are counted from 0.
 
-    In the last of `iterations`, a parameter is perturbed by its step, and each point won shifts it by `gain` steps
+    In the last iteration, a parameter is perturbed by its step, and each point won shifts the parameter by `gain` steps
     (fishtest's R). Both amounts are larger in earlier iterations. Raises `SpsaError` if an argument is invalid.
     """
 
@@ -97,12 +97,12 @@ class Spsa:
         return np.clip(values, self._low, self._high)
 
     def _named(self, values: Floats) -> dict[str, int]:
-        """Returns a dict of the values by parameter name, rounded down and limited to the bounds."""
+        """Returns the values, rounded down and limited to their bounds, as a dict by parameter name."""
         whole = self._within(np.floor(values)).astype(int).tolist()
         return {parameter.name: value for parameter, value in zip(self.parameters, whole, strict=True)}
 
     def propose(self, iteration: int) -> tuple[dict[str, int], dict[str, int]]:
-        """Returns the values of the plus engine and of the minus engine, by name, as integers within the bounds."""
+        """Returns the plus engine's values and the minus engine's values by name, as integers within the bounds."""
         flips, generator = self._flips(iteration)
         change = flips * self.schedule.perturbation(iteration) * self._steps
         # Options are whole numbers. Random rounding keeps the mean at the fractional value. Both engines share the
@@ -111,16 +111,16 @@ class Spsa:
         return self._named(self.values + change + draws), self._named(self.values - change + draws)
 
     def update(self, iteration: int, points: float) -> None:
-        """Updates the values after an iteration. `points` are the plus engine's won games minus its lost games."""
+        """Updates the values after an iteration. `points` is how many more games the plus engine won than lost."""
         flips, _ = self._flips(iteration)
         self.values = self._within(self.values + flips * self.schedule.follow(iteration) * points * self._steps)
 
     def result(self) -> dict[str, int]:
-        """Returns a dict of the values by parameter name, rounded to the nearest integers within the bounds."""
+        """Returns the values, rounded to the nearest integers within their bounds, as a dict by parameter name."""
         return self._named(self.values + 0.5)
 
     def change_in_steps(self) -> Floats:
-        """Returns the change of each parameter from its start in units of its step, as float64[parameters]."""
+        """Returns how far each parameter is from its start value, in units of its step, as float64[parameters]."""
         change: Floats = (self.values - self._start) / self._steps
         return change
 

@@ -1,7 +1,7 @@
 """Builds the stand-alone program: `python -m bench.standalone FOLDER`, run by `make standalone`.
 
-The result is `FOLDER/secateur`, with the program `secateur` and everything it needs: Python, NumPy, python-chess,
-kernels compiled ahead of time, and the network. PyInstaller builds it in an environment without Numba.
+The result is the folder `FOLDER/secateur`. It contains the program `secateur`, Python, NumPy, python-chess, kernels
+compiled ahead of time, and the network. PyInstaller builds it in an environment without Numba.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ MARKER_TEXT = "Secateur made this folder, and puts the next program that it make
 #: Large modules that Secateur does not use.
 LEFT_OUT = "_tkinter lib2to3 numpy.distutils numpy.f2py pkg_resources pydoc_data setuptools sqlite3 tkinter".split()
 
-#: Files whose debug symbols, half of Python's size, are stripped. Stripping kernels would invalidate their checksums.
+#: Files whose debug symbols (half of Python's size) are stripped. Stripping kernels would invalidate their checksums.
 WITH_SYMBOLS = ("libpython*.so*", "python3*/lib-dynload/*.so")
 
 
 def modules() -> list[str]:
-    """Returns the names of all modules: PyInstaller does not detect the commands, which are imported by name."""
+    """Returns the names of all modules to include. PyInstaller does not detect modules that are imported by name."""
     names = []
     for package in PACKAGES:
         for path in sorted((PROJECT_ROOT / package).rglob("*.py")):
@@ -44,7 +44,7 @@ def modules() -> list[str]:
 
 
 def stale() -> list[str]:
-    """Returns a line for each CPU level whose kernel library cannot be included, with the reason."""
+    """Returns the reasons why kernel libraries cannot be included, at most one line for each CPU level."""
     problems = []
     sources = source_hash()
     for level in LEVELS:
@@ -63,7 +63,7 @@ def data() -> list[tuple[Path, str]]:
 
 
 def main(target: Path) -> str | None:
-    """Builds `target/secateur`; returns None, or the reason why it cannot be built."""
+    """Builds `target/secateur`. Returns None on success, else the reason for the failure."""
     problems = stale()
     if problems:
         return f"the program needs up-to-date kernels (run 'make kernels'): {'; '.join(problems)}"
@@ -85,7 +85,7 @@ def main(target: Path) -> str | None:
 
 
 def _obstacle(program: Path) -> str | None:
-    """Returns why the folder `program` cannot be replaced; None if it is missing or contains only an old program."""
+    """Returns why `program` must not be replaced, or None if it is missing or contains only an unchanged program."""
     if not os.path.lexists(program):
         return None
     names = listed(program, MARKER_TEXT)
@@ -118,7 +118,7 @@ def _make(work: Path) -> Path:
 
 
 def _strip(internal: Path) -> None:
-    """Strips the debug symbols of the files WITH_SYMBOLS in a folder, on Linux, if the tool `strip` is installed."""
+    """Strips debug symbols from the files WITH_SYMBOLS in a folder. Does nothing without Linux and the tool `strip`."""
     tool = shutil.which("strip")
     if tool is None or sys.platform != "linux":
         return

@@ -2,9 +2,9 @@
 
 Two games that play an opening with colours swapped are a pair. Pairs are independent of each other, but the two games
 of a pair are not, so intervals and the LLR use the counts of pairs worth 0, 1/2, 1, 3/2 and 2 points (the pentanomial).
-Matches without pairs use single games (the trinomial).
+If there are no pairs, they use the counts of losses, draws and wins (the trinomial).
 
-Formulas and conventions are those of fastchess, so the figures agree with its output to the last digit. Sources:
+Formulas and conventions are those of fastchess, so the figures equal those of fastchess to the last digit. Sources:
   M. Van den Bergh, "Comparing the approximations for the generalized log likelihood ratio of a multinomial
   distribution" (equations 1.2, 1.3) and "Comments on normalized Elo" (section 4.1), cantate.be/Fishtest.
 """
@@ -38,17 +38,17 @@ REGULARISED_ZERO: Final = 1e-3
 
 MODELS: Final = ("normalized", "logistic")
 
-#: The largest absolute value of an SPRT's `elo0` and `elo1`, by model, and the smallest of its `alpha` and `beta`.
+#: The largest absolute value of an SPRT's `elo0` and `elo1`, by model, and the smallest `alpha` and `beta`.
 MOST_ELO: Final = {"normalized": 200.0, "logistic": 1000.0}
 LEAST_RISK: Final = 1e-9
 
 
 @dataclass(slots=True)
 class Tally:
-    """The games of one engine against the others, and the complete pairs among them.
+    """The games of one engine against the others, and the complete pairs among these games.
 
-    `pentanomial` counts the pairs worth 0, 1/2, 1, 3/2 and 2 points. If there are pairs, other games count only in
-    `unpaired`: their openings have been played with one colour only.
+    `pentanomial` counts the pairs worth 0, 1/2, 1, 3/2 and 2 points. If there are pairs, the other games count only
+    in `unpaired`, because the engine has played their openings with one colour only.
     """
 
     wins: int = 0
@@ -80,7 +80,7 @@ class Tally:
             self.losses += 1
 
     def add_pair(self, first: float, second: float) -> None:
-        """Counts the two games of a pair, by the points of each."""
+        """Counts a pair and its two games, which earned `first` and `second` points."""
         self.add_game(first)
         self.add_game(second)
         place = round(2 * (first + second))
@@ -88,7 +88,7 @@ class Tally:
 
     @property
     def games(self) -> int:
-        """The number of games that count."""
+        """The number of games counted."""
         return self.wins + self.draws + self.losses
 
     @property
@@ -103,7 +103,7 @@ class Tally:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """The counts that the statistics use: those of pairs or, without pairs, of losses, draws and wins."""
+        """The counts that the statistics use: the pentanomial or, without pairs, the losses, draws and wins."""
         return self.pentanomial if self.pairs else (self.losses, self.draws, self.wins)
 
 
@@ -111,9 +111,9 @@ class Tally:
 class Estimate:
     """Estimates of the difference in strength, from counts. Each `*_error` is half the width of a 95 % interval.
 
-    `elo` is infinite for a score of 0 or 1. `elo_error` is NaN if the score's interval goes beyond 0 or 1. `los` is the
-    probability that the engine is stronger, `draw_ratio` the share of drawn pairs (or games), and `pairs_ratio` the
-    number of won pairs (or games) per lost one.
+    `elo` is infinite for a score of 0 or 1. `elo_error` is not finite if the score's interval reaches 0 or 1. `los` is
+    the probability that the engine is stronger. `draw_ratio` is the share of drawn pairs. `pairs_ratio` is the number
+    of won pairs per lost pair. If there are no pairs, the ratios are of games.
     """
 
     score: float
@@ -180,10 +180,10 @@ def estimate(tally: Tally) -> Estimate | None:
 
 @dataclass(frozen=True, slots=True)
 class Sprt:
-    """Wald's sequential test of the hypothesis that a change is worth `elo1` against the hypothesis `elo0`.
+    """Wald's sequential test of two hypotheses: a change is worth `elo1`, or the change is worth only `elo0`.
 
-    `alpha` is the probability of accepting a change that is worth only `elo0`, `beta` that of rejecting one that is
-    worth `elo1`. `model` is the unit of `elo0` and `elo1`. Raises ValueError for invalid settings.
+    `alpha` is the probability of accepting a change that is worth only `elo0`. `beta` is the probability of rejecting a
+    change that is worth `elo1`. `model` is the unit of `elo0` and `elo1`. Raises ValueError for invalid settings.
     """
 
     elo0: float
@@ -242,13 +242,13 @@ class Sprt:
 def _tilted(shares: Floats, slopes: Floats) -> Floats:
     """Returns the distribution p that makes the observed `shares` likeliest, among those with p . slopes = 0.
 
-    It is p = shares / (1 + theta slopes). As theta rises from the pole below 0 to the pole above 0, p . slopes falls
-    from plus to minus infinity, so exactly one theta makes it 0. `slopes` must have a positive and a negative number.
+    Here, p = shares / (1 + theta slopes). As theta rises from the pole below 0 to the pole above 0, p . slopes falls
+    from plus to minus infinity, so it is 0 for exactly one theta. `slopes` must have a positive and a negative number.
     """
     from scipy.optimize import brentq
 
     low, high = -1.0 / float(slopes.max()), -1.0 / float(slopes.min())
-    # With a share of 1e-9, theta is at a relative distance of 1e-9 from a pole. The bounds must be closer to the pole.
+    # If a share is 1e-9, theta is at a relative distance of 1e-9 from a pole. The bounds must be closer to the pole.
     inset = (high - low) * 1e-13
     theta = brentq(
         lambda x: float((shares * slopes / (1.0 + x * slopes)).sum()), low + inset, high - inset, xtol=1e-13, rtol=1e-15

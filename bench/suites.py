@@ -1,12 +1,13 @@
 """EPD test suites with best and bad moves, graded moves or mates, for any UCI engine.
 
-    bm, am            the best moves, one of which must be played; the bad moves, none of which may be played
-    bm #5, dm 5       a mate that must be announced, in at most that many moves
-    c8 with c9 or c7  graded moves (STS): c8 lists points, and c9 or c7 the moves that earn them, in the same order
+    bm                the best moves; the engine must play one of them
+    am                the bad moves; the engine must play none of them
+    bm #5, dm 5       a mate in at most 5 moves, which the engine must announce
+    c8 with c9 or c7  graded moves (STS): c8 lists points; c9 or c7 lists the moves that earn them, in the same order
     c0 "f5=10, ..."   graded moves with their points in one operand, used if there is no c8
 
 python-chess parses moves and talks to the engine. This module parses the operations, because many suites deviate from
-the format: moves in long notation, stray signs, mates as operands of `bm`.
+the format, for example by moves in long notation, stray signs or mates as operands of `bm`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from bench.uci import READY_SECONDS, Engine, EngineFaultError, EnginePool, engin
 from engine.errors import CommandError
 from engine.files import count_of, quoted, read_bytes, reason, shown
 
-#: The quantifiers are possessive, so that the time is linear in the length of a line.
+#: The quantifiers are possessive, so that the matching time is linear in the length of a line.
 _OPERATION: Final = re.compile(r"\s*+([A-Za-z]\w*+)(?=\s|;|$)((?:\"[^\"]*+\"|[^;\"]++)*+)(?:;|$)")
 _GRADE: Final = re.compile(r"(\S+)=(\d+)$")
 
@@ -83,8 +84,8 @@ class Task:
 class Solution:
     """An engine's answer to a position.
 
-    `seconds_to_solution` and `nodes_to_solution` are the time and nodes from which on the engine's best move always
-    earned all points. They are None if the final move does not earn them. `error` says why there is no `move`.
+    `seconds_to_solution` and `nodes_to_solution` are the time and the nodes after which the engine's best move always
+    earned all points. They are None if the final move does not earn all points. `error` says why there is no `move`.
     """
 
     engine: str
@@ -188,7 +189,7 @@ def _number(word: str) -> int:
 
 
 def _move(board: chess.Board, word: str) -> str:
-    """Converts a move from short algebraic, long algebraic or UCI notation to UCI. Raises ValueError if illegal."""
+    """Converts a move from SAN, long algebraic or UCI notation to UCI. Raises ValueError if the move is illegal."""
     word = word.rstrip("!?")
     try:
         return board.parse_san(word).uci()
@@ -217,7 +218,7 @@ def _grades(board: chess.Board, operations: dict[str, str]) -> tuple[tuple[str, 
 
 
 def solve(task: Task) -> Solution:
-    """Solves a position with an engine that this thread keeps for later tasks. A failure is described in `error`."""
+    """Solves a position with an engine that this thread keeps for later tasks. `Solution.error` describes a failure."""
     pool = engine_pool()
     try:
         return pool.run(_solve(task, pool))

@@ -1,4 +1,4 @@
-"""Time controls: a clock, limits on time, nodes or depth for each move, or a combination of these.
+"""Time controls: a clock or a time for each move, a limit on nodes or depth for each move, or both.
 
 The notation is that of cutechess-cli and fastchess:
 
@@ -36,7 +36,7 @@ class TimeControlError(CommandError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """A limit on an engine's thinking. Times are in seconds. At least one limit is set; the others are None.
+    """A limit on an engine's thinking. Times are in seconds. At least one limit is set. An unset limit is None.
 
     `base` is added again after every `moves` moves; if `moves` is None, `base` is for the whole game.
     """
@@ -50,7 +50,7 @@ class TimeControl:
 
     @classmethod
     def parse(cls, text: str) -> TimeControl:
-        """Parses the notation that the module describes. Raises `TimeControlError` if `text` is invalid."""
+        """Parses the notation described in the module's docstring. Raises `TimeControlError` if `text` is invalid."""
         values: dict[str, float | int | None] = {}
         for part in text.replace(" ", "").split(","):
             key, equals, value = part.partition("=")
@@ -85,7 +85,7 @@ class TimeControl:
         return self.base is not None or self.movetime is not None
 
     def clock_text(self) -> str:
-        """Returns the clock in the notation of cutechess-cli; "" if there is none."""
+        """Returns the clock in the notation of cutechess-cli, or "" if there is no clock."""
         if self.base is None:
             return ""
         moves = f"{self.moves}/" if self.moves else ""
@@ -118,7 +118,7 @@ def _positive(text: str, most: float) -> float:
 
 
 def add_limit_arguments(parser: argparse.ArgumentParser, default: str) -> None:
-    """Adds the options of `limit_from_arguments`, of which at most one may be set. Their help shows `default`."""
+    """Adds --movetime, --nodes and --depth, at most one of which may be given. Their help texts show `default`."""
     group = parser.add_mutually_exclusive_group()
     key, _, value = default.partition("=")
     kinds = (("movetime", "time", float, "SECONDS"), ("nodes", "nodes", int, "N"), ("depth", "depth", int, "N"))
@@ -128,6 +128,6 @@ def add_limit_arguments(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def limit_from_arguments(arguments: argparse.Namespace, default: str) -> str:
-    """Returns the limit that the options of `add_limit_arguments` set, in this module's notation, or else `default`."""
+    """Returns the limit that --movetime, --nodes or --depth sets, in this module's notation, or else `default`."""
     given = ((name, getattr(arguments, name)) for name in ("movetime", "nodes", "depth"))
     return next((f"{name}={value}" for name, value in given if value is not None), default)

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 #: Seconds to wait for `uciok`.
 UCIOK_SECONDS: Final = 10.0
-#: Seconds to wait for `readyok`, from the engine's last output and in total. An engine may print lines while it loads.
+#: Seconds to wait for `readyok`: after the engine's last output, and in total. An engine may print lines as it loads.
 READY_SECONDS: Final = 60.0
 START_SECONDS: Final = 600.0
 #: Seconds by which an engine may exceed its time before the engine counts as hanging.
@@ -41,7 +41,7 @@ LAST_LENGTH: Final = 200
 LINE_LIMIT: Final = 1 << 20
 #: Scores are clamped to plus or minus this many centipawns.
 SCORE_LIMIT: Final = 1_000_000
-#: A thread keeps at most this many idle engines. Otherwise it would keep a copy of every engine in a tournament.
+#: A thread keeps at most this many idle engines. Without this limit, it would keep every engine of a tournament.
 KEEP_ENGINES: Final = 4
 
 #: Lines that Secateur and Stockfish print if they ignore a file that an option names.
@@ -79,13 +79,13 @@ class Engine(chess.engine.UciProtocol):
         super().send_line(line)
 
     def pipe_data_received(self, fd: int, data: Any) -> None:
-        """Records the arrival time, extends the time limit for silence, and makes an overlong line meaningless."""
+        """Records the arrival time, restarts the limit for silence, and makes an overlong line an `info string`."""
         self._last_heard = time.perf_counter()
         if self._silence is not None and not self._silence.expired():
             self._silence.reschedule(min(self.loop.time() + READY_SECONDS, self._latest_start))
         super().pipe_data_received(fd, data)
         if len(self.buffer[fd]) > LINE_LIMIT:
-            self.buffer[fd][:] = b"info string "  # so that the rest of the line means nothing
+            self.buffer[fd][:] = b"info string "  # makes the rest of the line meaningless
 
     def line_received(self, line: str) -> None:
         """Records when `bestmove` arrives, the last line without a score, and the first refusal of a file."""
@@ -151,7 +151,7 @@ class Engine(chess.engine.UciProtocol):
         return f"refused its options: {self._refusal}" if self._refusal else ""
 
     async def become(self, spec: EngineSpec) -> None:
-        """Switches to `spec`, which must have the same `process_key`, and sends the options whose values change.
+        """Makes the engine play as `spec`, which must have the same `process_key`. Sends the options that change.
 
         If the engine refuses the options or has exited, ends the engine and raises `EngineFaultError` (CRASH).
         """
@@ -189,7 +189,7 @@ class Engine(chess.engine.UciProtocol):
     async def must_answer(self, seconds: float) -> AsyncIterator[None]:
         """Converts failures of the engine in a `with` block to `EngineFaultError`; the caller must then end the engine.
 
-        The error is HANG if the block takes more than `seconds`, CRASH if the engine exits, and otherwise ILLEGAL_MOVE.
+        The termination is HANG if the block takes more than `seconds`, CRASH if the engine exits, else ILLEGAL_MOVE.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -239,7 +239,7 @@ class EnginePool:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        # If an engine dies, python-chess also sets errors on futures that are not awaited. asyncio would print these.
+        # If an engine dies, python-chess also sets errors on futures that are not awaited. asyncio would print them.
         self.loop.set_exception_handler(lambda loop, context: None)
         self._idle: dict[tuple[object, ...], Engine] = {}
 
@@ -265,7 +265,7 @@ class EnginePool:
         return engine
 
     async def release(self, engine: Engine) -> None:
-        """Keeps an engine idle, or ends it if it has exited or must restart. Ends the oldest if too many are idle."""
+        """Keeps an engine idle, or ends it if it has exited or must restart. Keeps at most KEEP_ENGINES engines."""
         if engine.spec.restart or engine.returncode.done():
             await engine.end()
         else:

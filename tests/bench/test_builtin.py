@@ -110,7 +110,7 @@ def test_resumes_what_is_missing_and_drops_half_a_game(play_in: Callable[..., Ma
 def test_another_match_is_neither_resumed_nor_overwritten(play_in: Callable[..., MatchResult], pgn: Path) -> None:
     play_in(1)
     data = pgn.read_bytes()
-    with pytest.raises(CommandError, match="already contains games"):
+    with pytest.raises(CommandError, match="contains games; pass --resume"):
         play_in(1)
     with pytest.raises(CommandError, match=r"games\.pgn:1: this game was not written by this match"):
         play_in(1, resume=True, adjudication=Adjudication())

@@ -52,7 +52,7 @@ def test_every_item_comes_back_once_and_an_exception_is_an_answer() -> None:
 def test_a_killed_worker_costs_only_its_work(tmp_path: Path) -> None:
     items = [str(tmp_path / name) for name in ("a", "once", "b", "deadly", "c")]
     outcomes = {Path(outcome.item).name: outcome for outcome in map_unordered(work.die_once, items, workers=2)}
-    assert outcomes["deadly"].error == "gave up: 3 workers died while running it"
+    assert outcomes["deadly"].error == "gave up after 3 workers died during this work"
     assert {name: outcome.value for name, outcome in outcomes.items() if outcome.error is None} == {
         name: name for name in ("a", "once", "b", "c")
     }

@@ -102,7 +102,7 @@ def test_games_that_are_played_again_are_told(
 ) -> None:
     repeats = make_plan(describe(fake("A", limit=limit), fake("B", limit=limit), rounds=rounds)).repeats
     assert (repeats is not None) == is_told
-    assert repeats is None or repeats.startswith(f"{rounds} pairs, but 3 openings: most engines ")
+    assert repeats is None or repeats.startswith(f"{rounds} pairs share 3 openings: most engines ")
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,8 @@ def test_players_without_a_finite_rating_are_listed_with_the_reason() -> None:
     assert notes == {
         "Winner": "won every game",
         "Loser": "lost every game",
-        "X": "no chain of points leads both to and from the rated players",
-        "Y": "no chain of points leads both to and from the rated players",
+        "X": "no chain of points leads to the rated players and back",
+        "Y": "no chain of points leads to the rated players and back",
     }
     assert {line.name: line.rating for line in table.ratings if line.rating is not None} == pytest.approx(
         {"A": 2000.0, "B": 2000.0}
