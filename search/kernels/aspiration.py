@@ -71,13 +71,13 @@ def _widen(worker, score):
     """
     worker.width = worker.width * worker.tune.aspiration_growth // 100
     if score <= worker.alpha:
-        # Lower beta as well: the value is below alpha, and a narrow window is faster. A move that failed high in an
-        # earlier window is refuted.
+        # Lower beta as well: the value is at most alpha, and a narrow window is faster. A move that failed high
+        # in an earlier window is now refuted.
         worker.fail_high_pv_length = 0
         worker.beta = (worker.alpha + worker.beta) // 2
         worker.alpha = max(score - worker.width, -INFINITE)
         return np.int64(UPPER)
-    # The move that failed high is searched first, and is played unless the wider window finds a better one.
+    # The move that failed high is searched first, and is played unless a wider window yields a better one.
     worker.fail_high_pv_length = worker.stack[0].pv_length
     worker.beta = min(score + worker.width, INFINITE)
     return np.int64(LOWER)

@@ -29,7 +29,7 @@ UPPER, LOWER, EXACT = 1, 2, 3
 
 @inlined
 def score_to_tt(score, ply):
-    """Returns the score of a node at `ply` as the TT stores it: mates count their plies from that node."""
+    """Returns the score of a node at `ply` as the TT stores it: a mate score counts plies from that node."""
     if score >= MATE_BOUND:
         return score + ply
     if score <= -MATE_BOUND:
