@@ -29,7 +29,7 @@ class EvaluationError(CommandError, ValueError):
 
 @dataclass(frozen=True)
 class Choice:
-    """A custom evaluation: a function in a file, or a function object (`function`), whose file need not exist."""
+    """A custom evaluation: the function `function_name` in `file`, or the object `function` if that is not None."""
 
     file: Path
     function_name: str

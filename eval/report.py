@@ -71,8 +71,8 @@ class Evaluator:
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
     """Returns a table of each side's middlegame and endgame terms, and the evaluation from White's view, all in pawns.
 
-    With a `network`, the last line shows its value, or another value that `eval.kernels.endings` chooses and why.
-    For a custom evaluation there is no table, and the report warns if exchanging the sides changes the score.
+    With a `network`, the last line shows its value. If `eval.kernels.endings` chooses another value, that comes last,
+    with the reason. A custom evaluation has no table; the report warns if exchanging the sides changes the score.
     """
     note = " (in check: the search looks further)" if board.is_check() else ""
     if CHOICE is not None:

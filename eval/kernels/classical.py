@@ -65,7 +65,7 @@ def _interplay(position, workspace, entry, color, trace):
 def packed_sum(position, workspace, trace):
     """Returns the sum of all terms, White's minus Black's, as a packed pair.
 
-    Mutates `workspace` (`workspace.danger` gets the dangers of the king attacks) and, unless it is None, `trace`.
+    Mutates `workspace` (`workspace.danger` gets the dangers of the king attacks) and `trace`, unless that is None.
     """
     entry = pawn_entry(position, workspace, trace)
     for color in range(2):

@@ -142,7 +142,7 @@ def _part(builder: Any, vector: Any, lanes: list[int]) -> Any:
 
 
 def _multiply_pairs(builder: Any, name: str, a: Any, b: Any) -> Any:
-    """Applies the instruction `name`, which multiplies int16 lanes and adds neighbouring products, to `a` and `b`."""
+    """Applies the instruction `name` to `a` and `b`: it multiplies int16 lanes and adds neighbouring products."""
     result = ir.VectorType(_I32, a.type.count // 2)
     function_type = ir.FunctionType(result, [a.type, b.type])
     function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)

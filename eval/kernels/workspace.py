@@ -39,7 +39,7 @@ WORKSPACE: Final = np.dtype(
         ("twice", np.uint64, (2,)),
         # [color] squares that count for mobility; see `eval.terms.pieces.useful_squares`.
         ("useful", np.uint64, (2,)),
-        # [color] `ring`: the squares next to the king; `zone`: the king's square, the ring, and the ring moved ahead.
+        # [color] `ring`: squares next to the king; `zone`: the king's square, the ring, and the ring one rank further.
         ("ring", np.uint64, (2,)),
         ("zone", np.uint64, (2,)),
         # [color] `attackers`: how many pieces attack the enemy king's zone; `danger`: the packed danger to that king.

@@ -17,8 +17,8 @@ from eval.weights import MOP_UP_CORNER, MOP_UP_EDGE, MOP_UP_KINGS
 
 FULL_SCALE = 64
 
-# The scales were measured on 900,000 positions of the engine's own games (300 nodes a move). A case's scale is the best
-# factor of the unscaled evaluation for predicting results, divided by the best factor for positions with five pawns.
+# The scales were measured on 900,000 positions of the engine's own games (300 nodes a move). Each case has a factor
+# with which the unscaled evaluation predicts results best. Its scale is this factor divided by that for five pawns.
 
 #: With pawns: base + slope * number of pawns of the side that is ahead, minus _ONE_WING if all pawns are on one wing.
 _PAWN_BASE, _PAWN_SLOPE, _ONE_WING = 38, 9, 5
@@ -33,7 +33,7 @@ _MINOR, _ROOK, _QUEEN = 3, 5, 9
 
 @inlined
 def _strength(position, color):
-    """Returns the value of `color`'s pieces, without its pawns, in pawns, as int64."""
+    """Returns the value of `color`'s pieces in pawns, as int64. Pawns do not count."""
     pieces = position.pieces
     own = position.colors[color]
     return (

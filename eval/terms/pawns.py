@@ -171,7 +171,7 @@ def prefetch_pawns(position, workspace):
 def pawn_entry(position, workspace, trace):
     """Returns the pawn table's entry for the position's pawns and kings; computes the parts that are missing.
 
-    Mutates `workspace` and, unless it is None, `trace`. With a trace, every part is computed anew.
+    Mutates `workspace`, and `trace` unless that is None. With a trace, every part is computed anew.
     """
     entry = workspace.pawns[position.pawn_key & _ENTRY_MASK]
     if trace is not None or entry.key != position.pawn_key:

@@ -1,6 +1,6 @@
 """Terms for knights, bishops, rooks, queens and the king: squares, mobility, and terms of each piece type.
 
-These kernels also build the attack maps and count the attackers of each king's zone, which other terms need.
+These kernels also build the attack maps and count the attackers of each king's zone, for use in other terms.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _add_attacks(workspace, color, piece, attacks):
 
 @inlined
 def _outposts(position, workspace, entry, color):
-    """Returns the bitboard of squares on ranks 4 to 6 that own pawns defend, outside the span of the enemy's pawns."""
+    """Returns the bitboard of squares on ranks 4 to 6 that `color`'s pawns defend, outside the enemy pawns' span."""
     return OUTPOST_RANKS[color] & workspace.attacks[color, PAWN] & ~entry.span[color ^ 1]
 
 

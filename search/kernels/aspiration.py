@@ -36,7 +36,7 @@ def _move_up(worker, index, place):
 def _order_root_moves(worker):
     """Puts the best root move first and sorts the others by node count, largest first. Mutates `worker`.
 
-    So moves that were hard to refute come early. Moves not searched because of a fail high stay last, in their order.
+    So moves that were hard to refute come early. Moves that a fail high left unsearched stay last, in their order.
     """
     best = worker.stack[0].pv[0]
     for index in range(worker.root_count):

@@ -98,7 +98,7 @@ def counter_move(worker, ply):
 
 @inlined
 def update_counter_move(worker, ply, move):
-    """Except at the root, stores a quiet move as the refutation of the move or null move before it. Mutates `worker`."""
+    """Stores a quiet move as the refutation of the move or null move before it, if any. Mutates `worker`."""
     if ply > 0:
         worker.counter_moves[earlier_continuation(worker, ply, 1)] = move
 

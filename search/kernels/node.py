@@ -112,7 +112,7 @@ def evaluate(worker, ply):
 
 @subkernel
 def _evaluate_custom(worker, ply):
-    """Returns the custom evaluation at `ply`, as int64 centipawns. It replaces the network and the classical one."""
+    """Returns the custom evaluation at `ply`, as int64 centipawns, in place of the network and the classical one."""
     return custom_evaluation(worker.stack[ply].position)
 
 
