@@ -120,5 +120,5 @@ def _custom_report(board: chess.Board, title: str, note: str) -> str:
 
 
 def _total(name: str, score: int, board: chess.Board) -> str:
-    """Returns a line that shows `score`, in centipawns from the side to move's view, in pawns from White's view."""
+    """Returns a line with `score`, centipawns from the side to move's view, converted to pawns from White's view."""
     return f"{name} {(score if board.turn else -score) / 100:+.2f} pawns from White's view"

@@ -189,8 +189,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #      when     depth >= nmp_depth, eval >= beta, the last move was not a null move, ply >= nmp_min_ply, and the
         #               side to move has a piece other than pawns: zugzwang is common in pawn endings
         #      formula  R = nmp_base + depth / nmp_depth_divisor + min((eval - beta) / nmp_eval_divisor, nmp_eval_max)
-        #      verify   from nmp_verify_depth on, a search of this position to depth - R must also fail high. It makes no
-        #               null moves in its first nmp_verify_share % of plies, and verifies no cutoffs (as in Stockfish)
+        #      verify   from nmp_verify_depth on, a search of this position to depth - R must also fail high. It has no
+        #               null moves in its first nmp_verify_share % of plies and verifies no cutoffs (as in Stockfish)
         #      worth    +5.2 +- 40.0  [ledger: null-move]
         if (
             depth >= tune.nmp_depth

@@ -8,7 +8,7 @@ value lies outside, the search shows on which side, and only that side of the wi
                                          fail high: beta = score + width
   worth    not measured
 
-The engine's threads and self-play both use this kernel; self-play runs no Python between its searches.
+The engine's threads and self-play both call `search_iteration`; self-play runs no Python between its searches.
 """
 
 from __future__ import annotations

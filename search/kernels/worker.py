@@ -57,7 +57,7 @@ FRAME: Final = np.dtype(
         ("killers", np.int32, (2,)),
         # The quiet move that last refuted the opponent's last move, or NO_MOVE if there is none.
         ("counter", np.int64),
-        # Fail highs at this ply since the node two plies earlier was last entered, singular searches included.
+        # Fail highs at this ply, also in singular searches, since the node two plies earlier was last entered.
         ("cutoffs", np.int64),
         # The move that led to the next frame; NO_MOVE for a null move.
         ("move", np.int64),
