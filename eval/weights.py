@@ -86,7 +86,7 @@ PASSED_HELPED = _group("PASSED_HELPED", 8, "Passed pawns", "the own side defends
 PASSED_ROOK = _group("PASSED_ROOK", 2, "Passed pawns", "a rook or queen behind the pawn: an own one; an enemy one")
 UNSTOPPABLE = _group("UNSTOPPABLE", 1, "Passed pawns", "a king without pieces cannot catch the pawn")
 
-OUTPOST = _group("OUTPOST", 2, "Pieces", "defended by a pawn, out of reach of enemy pawns: a knight; a bishop")
+OUTPOST = _group("OUTPOST", 2, "Pieces", "on rank 4 to 6, defended by a pawn, safe from enemy pawns: knight; bishop")
 OUTPOST_REACHABLE = _group("OUTPOST_REACHABLE", 1, "Pieces", "a knight that can move to such a square")
 BEHIND_PAWN = _group("BEHIND_PAWN", 1, "Pieces", "a minor piece right behind a pawn")
 KING_DISTANCE = _group("KING_DISTANCE", 2, "Pieces", "each step between the own king and a knight; a bishop")

@@ -23,7 +23,7 @@ GAME_KEYS: Final = 384
 CONTINUATIONS: Final = 2 * 6 * 64
 NO_CONTINUATION: Final = CONTINUATIONS
 
-#: Correction tables: the number of entries for each side to move, a power of two, and the bound of their values.
+#: Correction tables: the number of entries for each side to move (a power of two), and the bound of all entries.
 CORRECTION_SIZE: Final = 16_384
 CORRECTION_LIMIT: Final = 1024
 
