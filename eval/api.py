@@ -1,4 +1,4 @@
-"""The interface for custom evaluations: the decorator, constants, and functions that read positions.
+"""The interface for custom evaluations: decorators, constants, and functions that read positions and bitboards.
 
 A custom evaluation is a function of one argument, the position, which is a record of `engine.board.position.POSITION`:
 
@@ -102,7 +102,7 @@ __all__ = [
     "without_lsb",
 ]
 
-#: [piece type]: the usual values in centipawns, from Tomasz Michniewski's Simplified Evaluation Function; 0 for a king.
+#: [piece type]: the values of Tomasz Michniewski's Simplified Evaluation Function in centipawns, but 0 for a king.
 PIECE_VALUES: Final = np.array([0, 100, 320, 330, 500, 900, 0], np.int64)
 
 

@@ -29,7 +29,7 @@ class EvaluationError(CommandError, ValueError):
 
 @dataclass(frozen=True)
 class Choice:
-    """A custom evaluation: a function in a file, or a function object (`function`), whose file need not exist."""
+    """A custom evaluation: the function `function_name` in `file`, or the object `function` if that is not None."""
 
     file: Path
     function_name: str
@@ -37,7 +37,7 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """The name that Secateur shows: `centre.py:evaluate`, or only `evaluate` if the file does not exist."""
+        """The name that Secateur shows: `centre.py:evaluate`, or `evaluate` for a function object without a file."""
         is_in_file = self.function is None or self.file.is_file()
         return shown(f"{self.file.name}:{self.function_name}" if is_in_file else self.function_name)
 
@@ -48,9 +48,9 @@ _choice: Choice | None = None
 def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -> None:
     """Makes this process evaluate with a Python function: `evaluation` is the function or `FILE.py[:FUNCTION]`.
 
-    FUNCTION is `evaluate` by default. Parses a file, but does not run it, and sets VARIABLE, so that child processes
-    inherit the choice of a file. Raises EvaluationError if `evaluation` is not usable, and RuntimeError if this process
-    already uses another evaluation or kernels compiled ahead of time.
+    FUNCTION is `evaluate` by default. A file is parsed but not run. Child processes inherit the choice of a file
+    through VARIABLE. Raises EvaluationError if `evaluation` is not usable, and RuntimeError if this process already has
+    another evaluation or kernels compiled ahead of time.
     """
     global _choice
     choice = _choice_of_function(evaluation) if callable(evaluation) else _choice_of_text(os.fspath(evaluation))
@@ -89,7 +89,7 @@ def chosen_evaluation() -> Choice | None:
 def require_own_evaluation(product: str) -> None:
     """Raises EvaluationError if this process has a custom evaluation.
 
-    The message begins with `product`, a plural noun for data that do not record the evaluation that produced them.
+    The message begins with `product`, a plural noun. It names data that do not record which evaluation produced them.
     """
     choice = chosen_evaluation()
     if choice is not None:
@@ -143,7 +143,7 @@ def _check_source(choice: Choice) -> None:
         raise EvaluationError(f"{shown(file)}:{error.lineno}: {printable(error.msg)}") from None
     except (RecursionError, MemoryError):  # the parser raises these for deeply nested brackets
         raise EvaluationError(f"{shown(file)}: its expressions are nested too deeply") from None
-    except ValueError as error:  # null bytes
+    except ValueError as error:  # the source contains null bytes
         raise EvaluationError(f"{shown(file)}: {error}") from None
     names: set[str] = set()
     for node in ast.walk(tree):
@@ -155,5 +155,5 @@ def _check_source(choice: Choice) -> None:
             names.add(node.id)
     if choice.function_name not in names and "*" not in names:
         defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-        known = f"; it defines {shown(', '.join(defined))}" if defined else ""
+        known = f"; the file defines {shown(', '.join(defined))}" if defined else ""
         raise EvaluationError(f"{shown(file)}: there is no function {quoted(choice.function_name)}{known}")

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engine.board.make import complete_position  # noqa: F401  # declared before `keep_apart`, as in every process
+from engine.board.make import complete_position  # noqa: F401  # declared before `keep_apart`, so its cache is shared
 from engine.board.position import POSITION
 from engine.compiler import compiling
 from engine.compiler.fingerprint import fingerprint
@@ -27,7 +27,7 @@ from eval.kernels.inference import EVALUATION_LIMIT
 #: The file of a custom evaluation is imported as a module of this name.
 MODULE: Final = "custom_evaluation"
 
-#: The evaluation of this process; None means Secateur's own.
+#: The custom evaluation of this process; None means Secateur's own.
 CHOICE: Final = chosen_evaluation()
 
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -44,7 +44,7 @@ def _imported(choice: Choice) -> Any:
     # Numba looks up a function's module by name.
     sys.modules[MODULE] = module
     try:
-        # Importers check cached bytecode by file size and change time in seconds, so they could run an older version.
+        # Importing could run old bytecode, because it recognises a changed file only by size and by time in seconds.
         exec(compile(choice.file.read_bytes(), file, "exec"), vars(module))
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
@@ -58,7 +58,7 @@ def _imported(choice: Choice) -> Any:
 def _function(choice: Choice) -> FunctionType:
     """Returns the chosen function, undecorated. Raises EvaluationError unless it is a function of one argument."""
     found = choice.function if choice.function is not None else _imported(choice)
-    # Decorators are stripped: the function is compiled with the same options as all kernels.
+    # Numba's decorators are removed, so that the function is compiled with the same options as all kernels.
     function = getattr(found, "py_func", found)
     if not isinstance(function, FunctionType):
         raise EvaluationError(f"{choice.file}: {choice.function_name} is not a function (got {found!r})")
@@ -85,7 +85,7 @@ def _compiled(choice: Choice) -> Any:
     return subkernel(twin)
 
 
-#: The chosen function as a subkernel from a position to an integer; None if none was chosen.
+#: The chosen function as a subkernel: it takes a position and returns an integer. None if no function was chosen.
 CUSTOM: Final[Any] = None if CHOICE is None else _compiled(CHOICE)
 
 
@@ -97,9 +97,9 @@ def _evaluation(position: Any) -> Any:
     return min(max(np.int64(CUSTOM(position)), -EVALUATION_LIMIT), EVALUATION_LIMIT)
 
 
-#: The entry point from Python: returns the function's value for a position, not clamped. None if none was chosen.
+#: The entry point for Python: returns the function's value without clamping. None if no function was chosen.
 custom_score: Final[Any] = None if CUSTOM is None else kernel(_score)
-#: The version for kernels: returns int64 centipawns, clamped to +-EVALUATION_LIMIT. None if none was chosen.
+#: The version for kernels: returns the value clamped to +-EVALUATION_LIMIT, int64. None if no function was chosen.
 custom_evaluation: Final[Any] = None if CUSTOM is None else subkernel(_evaluation)
 
 
@@ -115,13 +115,13 @@ _ADVICE: Final = {
     "NoneType": "it has no return",
 }
 
-#: A pattern for lines of compiler messages that do not say what is wrong, and the maximum length of a quoted reason.
+#: _IDLE matches lines of a compiler message that do not say what is wrong. A quoted reason has up to _QUOTE characters.
 _IDLE: Final = re.compile(r"Failed in nopython mode|During: |File \"|def |@|<source elided>|\^|- Resolution failure")
 _QUOTE: Final = 240
 
 
 def _check(choice: Choice) -> None:
-    """Compiles or loads the function. Raises EvaluationError if this fails or the result is not a signed integer."""
+    """Compiles or loads the function. Raises EvaluationError if this fails or its value is not a signed integer."""
     import numba
 
     record = numba.from_dtype(POSITION)
@@ -163,7 +163,7 @@ def _explanation(choice: Choice, error: Exception, record: Any) -> str:
 
 
 def _line(choice: Choice, error: Exception, text: str) -> int:
-    """Returns the line of the chosen file that `error` or its `text` names; otherwise, the function's first line."""
+    """Returns the line number in the chosen file that `error` or its `text` names, else the function's first line."""
     place = getattr(error, "loc", None)
     named = [(place.filename, place.line)] if place is not None else []
     named += re.findall(r'File "([^"]*)", line (\d+)', text)

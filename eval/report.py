@@ -31,9 +31,9 @@ _WHY_NOT_THE_NETWORK: Final = {
 class Breakdown:
     """An evaluation and its parts.
 
-    `rows` is int64[len(ROWS)][2][2], [row][color][middlegame, endgame] in centipawns. `totals` is the sum of the rows,
-    White's minus Black's, as (middlegame, endgame). `score` is in centipawns from the side to move's view, `phase` is
-    between 0 and FULL_PHASE, and `scale` is the share of the endgame value that counts, in sixty-fourths.
+    `score` is in centipawns from the side to move's view. `rows` is int64[len(ROWS)][2][2] in centipawns, indexed
+    [row][color][middlegame, endgame]. `totals` is the sum of the rows, White's minus Black's, as (middlegame, endgame).
+    `phase` is between 0 and FULL_PHASE. `scale` says how many sixty-fourths of the endgame value count.
     """
 
     score: int
@@ -44,7 +44,7 @@ class Breakdown:
 
 
 class Evaluator:
-    """A classical evaluator for use from Python, which reuses the kernels' memory for every board."""
+    """The classical evaluation, for use from Python. An instance allocates the kernels' memory once, for all boards."""
 
     def __init__(self) -> None:
         self._workspace = new_workspace()
@@ -62,7 +62,7 @@ class Evaluator:
         for group in GROUPS:
             part = slice(group.first, group.first + group.size)
             rows[group.row] += self._trace[:, part].astype(np.int64) @ WEIGHTS[part]
-        # Danger is not in centipawns, so its row shows its cost in centipawns.
+        # Danger is not in centipawns, so the row DANGER shows the cost of the danger.
         rows[DANGER] = self._summary[PRICES:].reshape(2, 2)
         middlegame, endgame, phase, scale = (int(self._summary[n]) for n in (MIDDLEGAME, ENDGAME, PHASE, SCALE))
         return Breakdown(score, rows, (middlegame, endgame), phase, scale)
@@ -71,8 +71,8 @@ class Evaluator:
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
     """Returns a table of each side's middlegame and endgame terms, and the evaluation from White's view, all in pawns.
 
-    With a `network`, its evaluation follows; if `eval.kernels.endings` chooses another value, that comes last with the
-    reason. For a custom evaluation, there is no table, but a warning if the score changes when the sides are exchanged.
+    With a `network`, the last line shows its value. If `eval.kernels.endings` chooses another value, that comes last,
+    with the reason. A custom evaluation has no table; the report warns if exchanging the sides changes the score.
     """
     note = " (in check: the search looks further)" if board.is_check() else ""
     if CHOICE is not None:
@@ -120,5 +120,5 @@ def _custom_report(board: chess.Board, title: str, note: str) -> str:
 
 
 def _total(name: str, score: int, board: chess.Board) -> str:
-    """Returns a line that shows `score`, in centipawns from the side to move's view, in pawns from White's view."""
+    """Returns a line with `score`, centipawns from the side to move's view, converted to pawns from White's view."""
     return f"{name} {(score if board.turn else -score) / 100:+.2f} pawns from White's view"

@@ -25,8 +25,8 @@ from eval.weights import TEMPO
 #: The phase of the start position: a minor piece counts 1, a rook 2, a queen 4.
 FULL_PHASE: Final = 24
 
-# Indices into the summary that `evaluation_terms` writes. PRICES is the first of four: the costs of each colour's king
-# attack for the other side, [color][middlegame, endgame].
+# Indices into the summary that `evaluation_terms` writes. PRICES is the first of four indices, in the order
+# [color][middlegame, endgame]: what the colour's attack on the king costs the other side.
 MIDDLEGAME, ENDGAME, PHASE, SCALE, PRICES = range(5)
 SUMMARY: Final = PRICES + 4
 
@@ -65,7 +65,7 @@ def _interplay(position, workspace, entry, color, trace):
 def packed_sum(position, workspace, trace):
     """Returns the sum of all terms, White's minus Black's, as a packed pair.
 
-    Mutates `workspace` (`workspace.danger` gets the dangers of the king attacks) and, unless it is None, `trace`.
+    Mutates `workspace` (`workspace.danger` gets the dangers of the king attacks) and `trace`, unless that is None.
     """
     entry = pawn_entry(position, workspace, trace)
     for color in range(2):
@@ -89,7 +89,7 @@ def packed_sum(position, workspace, trace):
 def tapered(middlegame, endgame, phase, scale):
     """Blends `middlegame` with `endgame * scale / FULL_SCALE` by `phase`; returns int64 centipawns.
 
-    A scale of 0 means a draw, and the result is 0 in any phase.
+    A scale of 0 means a draw, so the result is then 0 in any phase.
     """
     if scale == 0:
         return 0
@@ -100,13 +100,13 @@ def tapered(middlegame, endgame, phase, scale):
 
 @inlined
 def _scale(position, endgame):
-    """Returns `scale_of` for the side that `endgame` (White's minus Black's) favours (Black if it is 0), as int64."""
+    """Returns `scale_of`, int64, for White if `endgame` (White's minus Black's) is positive, else for Black."""
     return scale_of(position, np.int64(1 if endgame > 0 else 0))
 
 
 @subkernel
 def evaluate(position, workspace):
-    """Returns the static evaluation in int64 centipawns from the side to move's view. Mutates the WORKSPACE record."""
+    """Returns the static evaluation in int64 centipawns from the side to move's view. Mutates `workspace`."""
     packed = packed_sum(position, workspace, None)
     endgame = unpack_endgame(packed)
     scale = _scale(position, endgame)

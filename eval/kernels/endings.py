@@ -14,8 +14,8 @@ from engine.board.position import BLACK, QUEEN, ROOK, WHITE
 from engine.compiler.jit import inlined, kernel
 from eval.terms.endgames import scale_of
 
-#: The evaluation is the network's value, the classical evaluation (because a side has only its king), or 0 (because
-#: the side that is ahead according to the network cannot win).
+#: The choices: the network's value; the classical evaluation, because a side has only its king; 0, because the side
+#: that is ahead according to the network cannot win.
 USE_NETWORK: Final = 0
 USE_CLASSICAL: Final = 1
 USE_DRAW: Final = 2
@@ -40,5 +40,5 @@ def choose_evaluation(position, value):
 
 @kernel
 def chosen_evaluation(position, value):
-    """Returns `choose_evaluation(position, value)`. Callers in Python use this kernel."""
+    """Returns `choose_evaluation(position, value)`. Python code calls this kernel."""
     return choose_evaluation(position, value)

@@ -1,8 +1,8 @@
 """The features of the network's input, one set for each side's view of the board.
 
 A feature is a piece, own or the opponent's, on a square. Each side sees the board from its own end (squares are flipped
-for Black), and with its king on files a to d (squares are mirrored if the king is on files e to h). So a position has
-the same features as its mirror image, which is worth the same, and the network has half as much to learn.
+for Black), and with its king on files a to d (squares are mirrored if the king is on files e to h). So a position and
+its mirror image, which has the same value, have the same features, and the network has half as much to learn.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def add_add_sub_sub(
     minus: Any,
     minus_too: Any,
 ) -> Any:
-    """Computes `add_sub` with two rows to add (`plus`, `plus_too`) and two to subtract, for castling."""
+    """Computes `add_sub` with two rows to add (`plus` and `plus_too`) and two rows to subtract, for castling."""
     integers = (types.int64,) * 4
     return types.void(target, types.int64, source, types.int64, rows, *integers), _write_sum(2)
 
@@ -142,7 +142,7 @@ def _part(builder: Any, vector: Any, lanes: list[int]) -> Any:
 
 
 def _multiply_pairs(builder: Any, name: str, a: Any, b: Any) -> Any:
-    """Applies the instruction `name`, which multiplies int16 lanes and adds neighbouring products, to `a` and `b`."""
+    """Applies the instruction `name` to `a` and `b`: it multiplies int16 lanes and adds neighbouring products."""
     result = ir.VectorType(_I32, a.type.count // 2)
     function_type = ir.FunctionType(result, [a.type, b.type])
     function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
@@ -178,8 +178,8 @@ def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
 
         `values` and `weights` are int16 arrays, `count` is a multiple of BLOCK up to MAX_HIDDEN, and weights are
         within +-OUTPUT_LIMIT. Then nothing overflows: clip * weight is at most 255 * 127 = 32,385, which fits an
-        int16. A pair of these products, multiplied by clip again and added, is at most 16,516,350. Each of the 16 int32
-        lanes adds at most 512 / 32 = 16 pairs: 264,261,600. Only the sum of the lanes needs 64 bits.
+        int16. Two of these products, each multiplied by its clip again, add up to at most 16,516,350. Each of the 16
+        int32 lanes adds up at most 512 / 32 = 16 such pairs: 264,261,600. Only the sum of the lanes needs 64 bits.
         """
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -19,8 +19,8 @@ PAWN_ENTRY: Final = np.dtype(
         ("passed", np.uint64),
         # [color] squares that the colour's pawns attack now or could attack after advancing.
         ("span", np.uint64, (2,)),
-        # `shelter` is the packed value of shelter and storm, White's minus Black's, for the kings' squares in `kings`:
-        # white square * 64 + black square, or 0, an impossible pair, until the shelter is computed.
+        # `kings`: the white king's square * 64 + the black king's, or 0 (an impossible pair) until `shelter` is
+        # computed. `shelter`: the packed value of shelter and storm for these kings, White's minus Black's.
         ("kings", np.int64),
         ("shelter", np.int64),
         ("unused", np.int64),
@@ -28,7 +28,7 @@ PAWN_ENTRY: Final = np.dtype(
     align=True,
 )
 
-#: Entries of the pawn table, a power of two. An entry has 64 bytes, so the table fits into the cache of a core.
+#: The length of the pawn table, a power of two. An entry has 64 bytes, so the table fits into a core's cache.
 PAWN_ENTRIES: Final = 4096
 
 WORKSPACE: Final = np.dtype(
@@ -39,10 +39,10 @@ WORKSPACE: Final = np.dtype(
         ("twice", np.uint64, (2,)),
         # [color] squares that count for mobility; see `eval.terms.pieces.useful_squares`.
         ("useful", np.uint64, (2,)),
-        # [color] `ring`: the squares next to the king; `zone`: the king's square, its ring, and the ring a rank ahead.
+        # [color] `ring`: squares next to the king; `zone`: the king's square, the ring, and the ring one rank further.
         ("ring", np.uint64, (2,)),
         ("zone", np.uint64, (2,)),
-        # [color] the number of pieces that attack the enemy king's zone, and the packed danger of their attacks.
+        # [color] `attackers`: how many pieces attack the enemy king's zone; `danger`: the packed danger to that king.
         ("attackers", np.int64, (2,)),
         ("danger", np.int64, (2,)),
         ("pawns", PAWN_ENTRY, (PAWN_ENTRIES,)),

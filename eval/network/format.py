@@ -158,7 +158,7 @@ def _check_ranges(network: Network) -> None:
     largest = int(np.abs(network.output.astype(np.int32)).max())
     if largest > OUTPUT_LIMIT:
         raise NetworkError(f"the largest absolute output weight is {largest}, expected at most {OUTPUT_LIMIT}")
-    # No element of an accumulator exceeds its bias plus the 32 highest of the 64 squares' largest weights.
+    # An accumulator's element is at most its bias plus the 32 largest of 64 numbers: each square's largest weight.
     by_square = network.features.astype(np.int64).reshape(12, 64, network.hidden)
     for pick, sign in ((by_square.max(axis=0), 1), (by_square.min(axis=0), -1)):
         best = np.sort(np.maximum(sign * pick, 0), axis=0)[-MOST_PIECES:]

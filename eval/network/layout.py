@@ -6,7 +6,7 @@
     evaluation      = (total // QA + output bias) * scale // (QA * QB)                        centipawns
 
 Divisions round down; `eval.kernels.inference` clamps the result. The evaluation is from the view of the side to move,
-whose perspective comes first in the output weights. QA and QB represent 1.0 in accumulators and in output weights.
+whose perspective comes first in the output weights. QA represents 1.0 in accumulators, QB in output weights.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ FEATURES: Final = 768
 #: The largest number of pieces that a position can have.
 MOST_PIECES: Final = 32
 
-#: The integers that represent 1.0 in accumulators and in output weights.
+#: The integers that represent 1.0: QA in accumulators, QB in output weights.
 QA: Final = 255
 QB: Final = 64
 
-#: The largest absolute value of an output weight. The dot product needs it: QA * weight must fit into an int16.
+#: The largest absolute value of an output weight. The dot product needs this limit: QA * weight must fit into an int16.
 OUTPUT_LIMIT: Final = 127
 
 #: An accumulator's length is a multiple of BLOCK and at most MAX_HIDDEN.
@@ -63,7 +63,7 @@ def accumulator_stack(plies: int) -> np.dtype[Any]:
     """Returns the dtype of a record with the accumulators of both perspectives for `plies` plies."""
     return np.dtype(
         [
-            # [ply][perspective][hidden], without gaps; `hidden` is that of the network.
+            # [ply][perspective][hidden], without gaps; `hidden` is the network's.
             ("values", np.int16, (plies * 2 * MAX_HIDDEN,)),
             # [ply]: bit p is set if perspective p's accumulator matches the position of that ply.
             ("computed", np.int64, (plies,)),

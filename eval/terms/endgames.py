@@ -1,7 +1,7 @@
 """Terms for endings: scales for advantages that are hard to win, and values that drive a bare king towards mate.
 
-`scale_of` gives the share of the endgame value that counts, in sixty-fourths, depending on whether the side that is
-ahead has enough material to win. The cases are common endgame knowledge.
+`scale_of` returns how many sixty-fourths of the endgame value count. This depends on whether the side that is ahead has
+enough material to win. The cases are common endgame knowledge.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from eval.weights import MOP_UP_CORNER, MOP_UP_EDGE, MOP_UP_KINGS
 
 FULL_SCALE = 64
 
-# The scales were measured on 900,000 positions of the engine's own games (300 nodes a move). Each is the factor with
-# which the unscaled evaluation predicts the results best, divided by that factor for positions with five pawns.
+# The scales were measured on 900,000 positions of the engine's own games (300 nodes a move). Each case has a factor
+# with which the unscaled evaluation predicts results best. Its scale is this factor divided by that for five pawns.
 
 #: With pawns: base + slope * number of pawns of the side that is ahead, minus _ONE_WING if all pawns are on one wing.
 _PAWN_BASE, _PAWN_SLOPE, _ONE_WING = 38, 9, 5
-#: With only bishops of opposite colours: base + slope * lead in pawns; with more pieces: up to _OPPOSITE_WITH_PIECES.
+#: With only opposite-coloured bishops: base + slope * lead in pawns. With more pieces: at most _OPPOSITE_WITH_PIECES.
 _OPPOSITE_BASE, _OPPOSITE_SLOPE, _OPPOSITE_WITH_PIECES = 8, 7, 54
-#: Without pawns, but with pieces worth a rook or more: for a lead below a minor piece; for a lead of a minor piece.
+#: Without pawns, but with pieces worth a rook or more: the scales for a lead below a minor piece, and of exactly one.
 _BARELY_AHEAD, _MINOR_AHEAD = 5, 14
 
 # Piece values in pawns, used only to decide whether the pieces can win.
@@ -33,7 +33,7 @@ _MINOR, _ROOK, _QUEEN = 3, 5, 9
 
 @inlined
 def _strength(position, color):
-    """Returns the value of `color`'s pieces, without its pawns, in units of a pawn, as int64."""
+    """Returns the value of `color`'s pieces in pawns, as int64. Pawns do not count."""
     pieces = position.pieces
     own = position.colors[color]
     return (
@@ -45,8 +45,8 @@ def _strength(position, color):
 
 @inlined
 def _holds_corner(position, strong):
-    """Returns whether `strong` has only rook's pawns on one file, and no pieces except bishops of the wrong colour, and
-    the enemy king is in the promotion corner or next to it. `strong` must have a pawn.
+    """Returns whether `strong` has only pawns on one rook's file and perhaps bishops of the wrong colour, and the enemy
+    king is in the promotion corner or next to it. `strong` must have a pawn.
     """
     pieces = position.pieces
     own = position.colors[strong]
@@ -76,14 +76,14 @@ def _has_opposite_bishops(position):
 
 @inlined
 def _has_knights_alone(position, color):
-    """Returns whether `color` has no pieces except at most two knights; pawns do not count."""
+    """Returns whether `color` has at most two knights and no other pieces; pawns do not count."""
     own = position.colors[color]
     return _strength(position, color) == _MINOR * popcount(position.pieces[KNIGHT] & own) <= 2 * _MINOR
 
 
 @subkernel
 def scale_of(position, strong):
-    """Returns the share that counts, in sixty-fourths, of an endgame value in favour of `strong`, as int64."""
+    """Returns how many sixty-fourths of an endgame value in favour of `strong` count, as int64."""
     pieces = position.pieces
     weak = strong ^ 1
     pawns = pieces[PAWN] & position.colors[strong]

@@ -74,7 +74,7 @@ def _all_checks(position, workspace, color, weak, trace):
 
 @inlined
 def _open_files(position, color, king, trace):
-    """Returns the packed danger to the enemy king on `king` from missing enemy pawns on the nearest three files."""
+    """Returns the packed danger to the enemy king, on `king`, from its missing pawns on the three nearest files."""
     pawns = position.pieces[PAWN]
     theirs = pawns & position.colors[color ^ 1]
     center = min(max(king & 7, 1), 6)
@@ -91,7 +91,7 @@ def danger_of(position, workspace, color, trace):
     them = color ^ 1
     attacks = workspace.attacks
     queens = position.pieces[QUEEN] & position.colors[color]
-    # An attack needs at least two attackers; having a queen counts as one more. Skipping other cases saves time.
+    # An attack needs at least two attackers; a queen counts as one more. Skipping all other positions saves time.
     if workspace.attackers[color] + (1 if queens != U0 else 0) < 2:
         return np.int64(0)
     king = king_square(position, them)

@@ -1,4 +1,4 @@
-"""Sets of squares that the terms use, as tables that become constants of the kernels.
+"""Tables of the sets of squares that the terms use. Kernels contain the tables as constants.
 
 Bitboards are uint64 in python-chess's square order. Tables by colour have index 0 for Black and 1 for White.
 """
@@ -30,7 +30,7 @@ _FILES = np.arange(8)[:, None]
 #: [file]: FILES contains the squares of the file, NEIGHBOUR_FILES those of the files beside it.
 FILES: Final = _bitboards(_FILE == _FILES)
 NEIGHBOUR_FILES: Final = _bitboards(np.abs(_FILE - _FILES) == 1)
-#: [file of a king]: the squares of four files near it: a to d for a king on a to c, c to f on d or e, e to h on f to h.
+#: [file of a king]: four files near it: a to d if the king is on a, b or c; c to f for d and e; e to h for f, g and h.
 FLANKS: Final = _bitboards(np.abs(2 * _FILE - np.array([3, 3, 3, 7, 7, 11, 11, 11])[:, None]) <= 3)
 #: [rank]: the squares of the rank.
 RANKS: Final = _bitboards(_RANK == _FILES)
@@ -49,7 +49,7 @@ BESIDE_AND_BEHIND: Final = _bitboards(~_AHEAD & (_FILE_STEPS == 1))
 #: int8[square][square]: the number of king's moves between two squares.
 DISTANCE: Final[npt.NDArray[np.int8]] = np.maximum(_FILE_STEPS, np.abs(_RANK_STEPS)).astype(np.int8)
 
-#: [color]: the squares of ranks 4 to 6, 1 to 5, 3 (which a double step crosses), 7 and 8, seen from the colour's side.
+#: [color]: in this order, the squares of ranks 4 to 6, ranks 1 to 5, rank 3, rank 7, and rank 8 from the colour's side.
 OUTPOST_RANKS: Final = np.array([0x0000_00FF_FFFF_0000, 0x0000_FFFF_FF00_0000], np.uint64)
 CAMP: Final = np.array([0xFFFF_FFFF_FF00_0000, 0x0000_00FF_FFFF_FFFF], np.uint64)
 THIRD_RANK: Final = np.array([0x0000_FF00_0000_0000, 0x0000_0000_00FF_0000], np.uint64)

@@ -1,4 +1,4 @@
-"""Terms for passed pawns that depend on the pieces; `eval.terms.pawns` has those that depend on pawns alone."""
+"""Terms that depend on passed pawns and on pieces; `eval.terms.pawns` has the terms that depend on pawns alone."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def is_passed(own, enemy, square, color):
 
 @subkernel
 def _structure(position, entry, color, trace):
-    """Returns the packed value of `color`'s pawns. Writes their span to `entry` (mutated) and adds the passed ones."""
+    """Returns the packed value of `color`'s pawns. Stores their span and the passed pawns in `entry` (mutated)."""
     pawns = position.pieces[PAWN]
     own = pawns & position.colors[color]
     enemy = pawns & position.colors[color ^ 1]
@@ -106,7 +106,7 @@ def _structure(position, entry, color, trace):
 
 @inlined
 def _nearest_rank(pawns, color, file, rank):
-    """Returns the lowest rank >= `rank`, seen by `color`, on which one of `pawns` is on `file`; 0 if there is none."""
+    """Returns the lowest rank from `rank` on, seen from `color`'s side, with one of `pawns` on `file`, or 0 if none."""
     for step in range(rank, 7):
         if pawns & bit(relative_square(8 * step + file, color)) != U0:
             return step
@@ -171,7 +171,7 @@ def prefetch_pawns(position, workspace):
 def pawn_entry(position, workspace, trace):
     """Returns the pawn table's entry for the position's pawns and kings; computes the parts that are missing.
 
-    Mutates `workspace` and, unless it is None, `trace`. With a trace, every part is computed anew.
+    Mutates `workspace`, and `trace` unless that is None. With a trace, every part is computed anew.
     """
     entry = workspace.pawns[position.pawn_key & _ENTRY_MASK]
     if trace is not None or entry.key != position.pawn_key:

@@ -1,6 +1,6 @@
 """Terms for knights, bishops, rooks, queens and the king: squares, mobility, and terms of each piece type.
 
-These kernels also build the attack maps and count the attackers of each king's zone, which other terms need.
+These kernels also build the attack maps and count the attackers of each king's zone, for use in other terms.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from eval.weights import (
 
 @inlined
 def prepare(position, workspace, color):
-    """Sets `color`'s ring and zone, and its attack maps to the attacks of its pawns and king. Mutates `workspace`."""
+    """Sets `color`'s ring and zone, and starts its attack maps with its pawns and king. Mutates `workspace`."""
     pieces = position.pieces
     own = position.colors[color]
     king = king_square(position, color)
@@ -72,8 +72,8 @@ def prepare(position, workspace, color):
 
 @inlined
 def useful_squares(position, workspace, color):
-    """Returns the bitboard of the squares that count for `color`'s mobility: all except the squares of its king and of
-    its pawns that are blocked or on rank 2 or 3, and the squares that enemy pawns attack.
+    """Returns the bitboard of the squares that count for `color`'s mobility: all squares that no enemy pawn attacks,
+    except those of its own king, and of its own pawns that are blocked or on rank 2 or 3.
     """
     own = position.colors[color]
     stuck = forward(position.pieces[OCCUPIED], color ^ 1) | THIRD_RANK[color] | forward(THIRD_RANK[color], color ^ 1)
@@ -82,7 +82,7 @@ def useful_squares(position, workspace, color):
 
 @inlined
 def _enters_zone(workspace, color, piece, attacks, trace):
-    """Adds an attacker and its danger if its `attacks` reach the enemy king's zone. Mutates `workspace`."""
+    """If a piece's `attacks` reach the enemy king's zone, counts the piece and adds its danger. Mutates `workspace`."""
     if attacks & workspace.zone[color ^ 1] != U0:
         workspace.attackers[color] += 1
         workspace.danger[color] += weigh(trace, color, ATTACKER + piece - KNIGHT, 1) + weigh(
@@ -100,7 +100,7 @@ def _add_attacks(workspace, color, piece, attacks):
 
 @inlined
 def _outposts(position, workspace, entry, color):
-    """Returns the bitboard of squares on ranks 4 to 6 that own pawns defend, outside the span of the enemy's pawns."""
+    """Returns the bitboard of squares on ranks 4 to 6 that `color`'s pawns defend, outside the enemy pawns' span."""
     return OUTPOST_RANKS[color] & workspace.attacks[color, PAWN] & ~entry.span[color ^ 1]
 
 

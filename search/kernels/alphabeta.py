@@ -47,10 +47,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         v >= beta           t >= v      the node failed high
 
     (Pruning and reductions depend on the window, too, so they may break these relations.) A node with beta - alpha > 1
-    is a PV node. It stores its best line in `frame.pv[:frame.pv_length]` and never returns a TT score, which would cut
-    this line short. `cut_node` is 1 if a cutoff is expected, else 0. In the formulas `static_eval` is the corrected
-    evaluation, and `eval` is the estimate of block 6, which may be the TT's score. A singular search (block 13)
-    searches the same position without its TT move, which is then `frame.excluded`. Mutates `worker` and `tt`.
+    is a PV node. It stores its best line in `frame.pv[:frame.pv_length]` and never returns a TT score, because that
+    would cut the line short. `cut_node` is 1 if a cutoff is expected, else 0. In the formulas `static_eval` is the
+    corrected evaluation, and `eval` is the estimate of block 6, which may be the TT's score. A singular search (block
+    13) searches the same position without its TT move, which is then `frame.excluded`. Mutates `worker` and `tt`.
     """
     frame = worker.stack[ply]
     position = frame.position
@@ -97,7 +97,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      when     not a PV node, not a singular search, tt_depth >= depth, tt_score is a lower bound >= beta or an
     #               upper bound <= alpha, tt_cutoffs is not 0, and there have been fewer than NEAR_FIFTY_MOVES plies
     #               without a capture or pawn move, because TT entries do not contain the number of these plies
-    #      formula  tt_score; tt_move and the evaluation are used in any case
+    #      formula  tt_score; without a cutoff, tt_move and the stored evaluation are still used
     #      worth    not measured
     tt_move = np.int64(NO_MOVE)  # it may be illegal here; the picker checks
     raw_eval = np.int64(NO_SCORE)
@@ -189,8 +189,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #      when     depth >= nmp_depth, eval >= beta, the last move was not a null move, ply >= nmp_min_ply, and the
         #               side to move has a piece other than pawns: zugzwang is common in pawn endings
         #      formula  R = nmp_base + depth / nmp_depth_divisor + min((eval - beta) / nmp_eval_divisor, nmp_eval_max)
-        #      verify   from nmp_verify_depth on, except within a verification, a search to depth - R without null moves
-        #               in the first nmp_verify_share % of its plies must also fail high (as in Stockfish)
+        #      verify   from nmp_verify_depth on, a search of this position to depth - R must also fail high. It has no
+        #               null moves in its first nmp_verify_share % of plies and verifies no cutoffs (as in Stockfish)
         #      worth    +5.2 +- 40.0  [ledger: null-move]
         if (
             depth >= tune.nmp_depth
@@ -227,9 +227,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #     full search. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA
         #     Journal 18, 1995.)
         #      when     depth >= probcut_depth, beta is not a mate, and no TT score from a search deeper than depth -
-        #               probcut_reduction is below probcut_beta; noisy moves with SEE >= probcut_beta - static_eval
+        #               probcut_reduction is below probcut_beta; only noisy moves with SEE >= probcut_beta - static_eval
         #      formula  probcut_beta = beta + probcut_margin; quiescence and then a search to depth - probcut_reduction
-        #               must score at least probcut_beta; returns score - probcut_margin, or a mate score as it is
+        #               must score at least probcut_beta; returns score - probcut_margin, but a mate score unchanged
         #      worth    +13.9 +- 38.3  [ledger: probcut]
         probcut_beta = beta + tune.probcut_margin
         probe_depth = max(depth - tune.probcut_reduction, 0)
@@ -420,9 +420,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         # 17. Principal variation search: the first move gets the full window. The others get a null window, first at
         #     a reduced depth, to prove that they are not better; those that fail high are searched again.
         #      when     every move; a re-search with the full window only in PV nodes
-        #      formula  first move: (alpha, beta); others: (alpha, alpha + 1), reduced; if above alpha and reduced: the
-        #               same window to the full depth, a ply deeper if above best_score by more than deeper_margin, a
-        #               ply shallower if by less than shallower_margin; if still above alpha: (alpha, beta)
+        #      formula  first move: (alpha, beta); others: (alpha, alpha + 1), reduced. If reduced and score > alpha:
+        #               the same window to the full depth, a ply deeper if score > best_score + deeper_margin, a ply
+        #               shallower if score < best_score + shallower_margin. Then, if score > alpha: (alpha, beta)
         #      worth    of the ply deeper or shallower  -11.1 +- 24.9  [ledger: deeper-shallower]
         new_depth = depth - 1
         if move == tt_move:
@@ -473,7 +473,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         return trace.ended(worker, reason, np.int64(ply - MATE) if in_check else np.int64(DRAW))
 
     # 18. Store the result, and its difference from static_eval in the correction history.
-    #      when     not in a singular search, not at a root whose moves are not all searched; the difference only if
+    #      when     not in a singular search, and not at the root if root moves are left out; the difference only if
     #               not in check, best_move is quiet or missing (after a fail low), and best_score is neither a mate
     #               nor a bound that static_eval satisfies
     #      formula  LOWER if best_score >= beta, UPPER if <= alpha, else EXACT; error = best_score - static_eval
@@ -514,5 +514,5 @@ def search_window(worker, tt, depth, alpha, beta):
 
 @kernel
 def search_root(worker, tt, depth, alpha, beta):
-    """Returns what `search_window` returns. This is an entry point for tests; play uses `search_iteration`."""
+    """Calls `search_window` and returns its value. Tests use this entry point; play uses `search_iteration`."""
     return search_window(worker, tt, depth, alpha, beta)

@@ -8,7 +8,7 @@ value lies outside, the search shows on which side, and only that side of the wi
                                          fail high: beta = score + width
   worth    not measured
 
-The engine's threads and self-play both use this kernel; self-play runs no Python between its searches.
+The engine's threads and self-play both call `search_iteration`; self-play runs no Python between its searches.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _move_up(worker, index, place):
 def _order_root_moves(worker):
     """Puts the best root move first and sorts the others by node count, largest first. Mutates `worker`.
 
-    So moves that were hard to refute come early. Moves not searched because of a fail high stay last, in their order.
+    So moves that were hard to refute come early. Moves that a fail high left unsearched stay last, in their order.
     """
     best = worker.stack[0].pv[0]
     for index in range(worker.root_count):
@@ -71,13 +71,13 @@ def _widen(worker, score):
     """
     worker.width = worker.width * worker.tune.aspiration_growth // 100
     if score <= worker.alpha:
-        # Lower beta as well: the value is below alpha, and a narrow window is faster. A move that failed high in an
-        # earlier window is refuted.
+        # Lower beta as well: the value is at most alpha, and a narrow window is faster. A move that failed high
+        # in an earlier window is now refuted.
         worker.fail_high_pv_length = 0
         worker.beta = (worker.alpha + worker.beta) // 2
         worker.alpha = max(score - worker.width, -INFINITE)
         return np.int64(UPPER)
-    # The move that failed high is searched first, and is played unless the wider window finds a better one.
+    # The move that failed high is searched first, and is played unless a wider window yields a better one.
     worker.fail_high_pv_length = worker.stack[0].pv_length
     worker.beta = min(score + worker.width, INFINITE)
     return np.int64(LOWER)

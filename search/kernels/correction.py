@@ -60,7 +60,7 @@ def prefetch_corrections(worker, ply):
 def corrected_eval(worker, ply, raw_eval):
     """Returns the evaluation `raw_eval` of the position at `ply` plus the corrections, as int64 centipawns.
 
-    `raw_eval` first loses halfmoves / _FIFTY_MOVE_SCALE of its value. The sum is clamped, so it is never a mate score.
+    `raw_eval` is first multiplied by 1 - halfmoves / _FIFTY_MOVE_SCALE. The sum is clamped, so it is no mate score.
     """
     position = worker.stack[ply].position
     us = position.turn

@@ -4,8 +4,8 @@
     butterfly_history      [color][origin][target]                      not measured
     continuation_history   [earlier move][move], 1 and 2 plies back     -5.2 +- 37.3  [ledger: continuation-history]
     capture_history        [color][piece][target][captured piece]       +10.4 +- 39.9  [ledger: capture-history]
-    killers                [ply], two, before the quiet moves           -13.9 +- 37.1  [ledger: killers]
-    counter_moves          [earlier move], after the killers            +5.9 +- 10.0  [ledger: idea-counters]
+    killers                [ply], two moves, tried before the quiets    -13.9 +- 37.1  [ledger: killers]
+    counter_moves          [earlier move], tried after the killers      +5.9 +- 10.0  [ledger: idea-counters]
 
 `gravity` is the update formula of the first three tables. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
 """
@@ -66,7 +66,7 @@ def quiet_history(worker, ply, move):
 
 @inlined
 def _update_continuation(worker, ply, back, number, bonus):
-    """Adds `bonus` to the history of a move (index `number`) after the move `back` plies earlier. Mutates `worker`."""
+    """Adds `bonus` to the history of move `number` after the move `back` plies earlier, if any. Mutates `worker`."""
     earlier = earlier_continuation(worker, ply, back)
     if earlier != NO_CONTINUATION:
         value = np.int64(worker.continuation_history[earlier, number])
@@ -98,7 +98,7 @@ def counter_move(worker, ply):
 
 @inlined
 def update_counter_move(worker, ply, move):
-    """Stores a quiet move as the refutation of the move, or null move, that led to `ply`. Mutates `worker`."""
+    """Stores a quiet move as the refutation of the move or null move before it, if any. Mutates `worker`."""
     if ply > 0:
         worker.counter_moves[earlier_continuation(worker, ply, 1)] = move
 
@@ -124,7 +124,7 @@ def update_histories(worker, ply, depth, best):
     """Updates the histories after a cutoff at `ply` by `best`, the last move tried. Mutates `worker`.
 
     A quiet `best` becomes the first killer and the counter move. `best` gains `history_bonus`, unless it is a promotion
-    without capture, which has no history. Captures tried earlier lose as much; so do quiet moves if `best` is quiet.
+    without capture, which has no history. Captures tried earlier lose as much; so do earlier quiets if `best` is quiet.
     """
     frame = worker.stack[ply]
     position = frame.position

@@ -59,7 +59,7 @@ def _enter(worker, ply, move, continuation):
 
 @inlined
 def prefetch_move(worker, tt, ply, move):
-    """Prefetches the bucket that the TT most likely has for the position after `move` at `ply` (see `key_after`).
+    """Prefetches the TT bucket that the position after `move` at `ply` most likely has (see `key_after`).
 
     A load from memory takes about as long as an evaluation, so call this as soon as the move is known. Any int64 is
     safe: an impossible move only loads another bucket.
@@ -95,9 +95,9 @@ def play_null_move(worker, ply):
 def evaluate(worker, ply):
     """Returns the static evaluation at `ply` without corrections, as int64 centipawns for the side to move.
 
-    The network evaluates if there is one, otherwise the classical evaluation. Two exceptions: positions with a bare
-    king always get the classical evaluation, and the value is 0 if the side ahead cannot win (see
-    `eval.kernels.endings`). Mutates `worker`.
+    Without a network, this is the classical evaluation. With a network, it is the network's value with two exceptions:
+    positions with a bare king get the classical evaluation, and the value is 0 if the side ahead cannot win
+    (see `eval.kernels.endings`). Mutates `worker`.
     """
     position = worker.stack[ply].position
     if worker.network.hidden != 0:
@@ -112,11 +112,11 @@ def evaluate(worker, ply):
 
 @subkernel
 def _evaluate_custom(worker, ply):
-    """Returns the custom evaluation at `ply`, as int64 centipawns; it replaces both `evaluate` and the network."""
+    """Returns the custom evaluation at `ply`, as int64 centipawns, in place of the network and the classical one."""
     return custom_evaluation(worker.stack[ply].position)
 
 
-# CUSTOM is a constant of the build, so no node has to test it.
+# CUSTOM is fixed before the kernels are compiled, so no node has to test it.
 if CUSTOM is not None:
     evaluate = _evaluate_custom
 

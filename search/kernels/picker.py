@@ -10,9 +10,9 @@ before any move is generated. Captures and promotions are tried before quiet mov
                 negative SEE, and underpromotions, are deferred
     *_KILLER    FIRST_KILLER and SECOND_KILLER: two quiet moves that refuted siblings of this node (in quiescence also
                 other nodes at this ply)
-    COUNTER     the quiet move that last refuted the opponent's move; like the killers only if all quiets are wanted
+    COUNTER     the quiet move that last refuted the opponent's move; it and the killers are tried only with ALL_QUIETS
     QUIETS      all quiet moves by butterfly and continuation history, plus check_bonus for safe checks; in quiescence,
-                unless in check, only checks or none; in ProbCut none
+                unless in check, only quiet checks or none; in ProbCut none
     BAD_NOISY   the moves that NOISY deferred
 
 `start` or `start_root` sets the first stage; `next_move` returns a move and advances. The state is in the frame (see
@@ -164,7 +164,7 @@ def _add_noisy(worker, tt, ply):
 
 @inlined
 def _check_squares(position):
-    """Returns seven bitboards by piece type: the squares from which that piece would attack the enemy king."""
+    """Returns seven bitboards by piece type: the squares from which such a piece would attack the enemy king."""
     king = king_square(position, position.turn ^ 1)
     diagonal = bishop_attacks(king, position.pieces[OCCUPIED])
     straight = rook_attacks(king, position.pieces[OCCUPIED])
@@ -257,7 +257,7 @@ def next_move(worker, tt, ply):
             move = _take_best(worker, tt, ply)
             if move == frame.tt_move:
                 continue
-            # Quiescence calls `see_ge` itself, after cheaper tests.
+            # Quiescence and ProbCut call `see_ge` themselves, with their own thresholds.
             if frame.quiets != ALL_QUIETS or not _is_bad_noisy(position, move):
                 return move
             # The slots before the cursor are free, so they store the bad noisy moves, best first.

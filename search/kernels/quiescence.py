@@ -24,7 +24,7 @@ from search.kernels.transposition import (
 )
 from search.limits import MAX_PLY
 
-#: The number of plies, from the first ply of quiescence on, in which quiet checks are tried, too.
+#: The number of plies at the start of quiescence in which quiet checks are tried, too.
 #: worth  +5.2 +- 38.5  [ledger: quiescence-checks]
 CHECK_PLIES = 1
 
@@ -46,7 +46,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
 
     # 1. The rules of the game, and the end of the stack.
     #      when     repetition, fifty moves, insufficient material; ply >= MAX_PLY
-    #      formula  DRAW; at MAX_PLY the evaluation without corrections, or DRAW in check, because then there is none
+    #      formula  DRAW; at MAX_PLY the evaluation without corrections, or DRAW in check, where there is no evaluation
     if is_draw(worker, ply):
         return trace.ended(worker, trace.DRAW_BY_RULE, np.int64(DRAW))
     in_check = position.checkers != U0
@@ -55,7 +55,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
 
     # 2. Transposition table: a stored search of this position is nominally at least as deep as this one.
     #      when     not a PV node, the score is a lower bound >= beta or an upper bound <= alpha, tt_cutoffs is not 0
-    #      formula  the stored score; tt_move and the evaluation are used in any case
+    #      formula  the stored score; without a cutoff, tt_move and the stored evaluation are still used
     #    Unlike `alpha_beta`, quiescence takes the score even near the fifty-move rule, and even if the stored search
     #    tried fewer quiet checks. So quiescence may miss a draw by the rule or a quiet check beyond the horizon. The
     #    main search sees both once it is that deep.
@@ -90,7 +90,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
             return trace.ended(worker, trace.STAND_PAT, best_score)
         alpha = max(alpha, best_score)
         # 4. Quiet checks: a mate or a fork may begin with a check, and a check leaves few replies.
-        #      when     not in check, in the first CHECK_PLIES plies of quiescence, and quiescence_checks is not 0
+        #      when     not in check, in the first check_plies plies of quiescence, and quiescence_checks is not 0
         #      formula  quiet checks are tried after the noisy moves
         #      worth    see CHECK_PLIES
         has_checks = check_plies > 0 and worker.tune.quiescence_checks != 0
@@ -114,7 +114,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
                     best_score = max(best_score, optimistic)
                     trace.skipped(worker, ply, move, trace.DELTA)
                     continue
-            # 6. SEE pruning: the move loses more than it captures.
+            # 6. SEE pruning: the move loses too much material.
             #      when     not in check; also for quiet checks
             #      formula  SEE < -quiescence_see_margin
             #      worth    not measured

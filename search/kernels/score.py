@@ -6,9 +6,9 @@ Scores are int64 centipawns from the side to move's view.
     0                 a draw
     -(MATE - n)       the side to move is mated, n plies from the root        -MATE_BOUND and down
 
-So a mate that is further from the root is worth less. Every score that a search returns lies strictly
-between -INFINITE and INFINITE. The TT stores a mate by its distance from the stored position (`score_to_tt`,
-`score_from_tt`), because one position occurs at many plies.
+So a mate that is further from the root has a smaller absolute score. Every score that a search returns lies
+strictly between -INFINITE and INFINITE. The TT stores a mate by its distance from the stored position
+(`score_to_tt`, `score_from_tt`), because one position occurs at many plies.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UPPER, LOWER, EXACT = 1, 2, 3
 
 @inlined
 def score_to_tt(score, ply):
-    """Returns the score of a node at `ply` as the TT stores it: mates count their plies from that node."""
+    """Returns the score of a node at `ply` as the TT stores it: a mate score counts plies from that node."""
     if score >= MATE_BOUND:
         return score + ply
     if score <= -MATE_BOUND:

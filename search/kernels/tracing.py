@@ -1,7 +1,7 @@
 """The hooks of the tracing build, in which the search records the tree that it visits.
 
-In the playing build a worker has no field `recording`, and a call of a hook compiles to nothing or to its last argument
-(see `engine.compiler.jit.hook`).
+In the playing build a worker has no field `recording`, and the last argument of a hook's call replaces the
+call (see `engine.compiler.jit.hook`).
 
 In the tracing build the hooks fill preallocated records. They change nothing that the search reads, so the search makes
 the same decisions. When the records are full, the search continues, and its visits are only counted.
@@ -17,8 +17,8 @@ the same decisions. When the records are full, the search continues, and its vis
     skipped_rest          after the last move: the quiet moves that the picker did not return
     ended                 when a node returns: its value and the reason for its end
 
-A visit is a row of NODE. Searching a position again, with another depth or window, is another visit below the same
-parent, so there are more visits than nodes. The search counts a node when it plays a move, so it counts only visits
+A visit is a row of NODE. Searching a position again, with another depth or window, is another visit, so
+there are more visits than nodes. The search counts a node when it plays a move, so it counts only visits
 whose `search` is NULL, PROBE or MOVE.
 """
 
@@ -78,7 +78,7 @@ PV, CUT, ALL = range(3)
     EXCLUDED,
 ) = range(16, 25)
 
-#: One visit of a node; rows are in the order of entering. Scores are from the side to move's view.
+#: One visit of a node; rows are in the order in which the search enters nodes. Scores are from the side to move's view.
 NODE: Final = np.dtype(
     [
         # Row of the parent, -1 for the root.
@@ -91,11 +91,11 @@ NODE: Final = np.dtype(
         ("alpha", np.int16),
         ("beta", np.int16),
         ("value", np.int16),
-        # The corrected static evaluation, NO_SCORE if there is none, and block 6's estimate (see `alpha_beta`).
+        # The corrected static evaluation and block 6's estimate (see `alpha_beta`); NO_SCORE if not evaluated.
         ("static_eval", np.int16),
         ("eval", np.int16),
-        # Depth in plies after the node's own extension and reduction, 0 in quiescence. After a move it is the
-        # parent's depth - 1 - `reduction` + `extension`. `ply` is the distance from the root.
+        # `ply`: the distance from the root. `depth`: the depth in plies after the node's own extension and reduction, 0
+        # in quiescence; after a move it is the parent's depth - 1 - `reduction` + `extension`.
         ("ply", np.int16),
         ("depth", np.int16),
         ("reduction", np.int16),
@@ -148,7 +148,7 @@ TRACE: Final = np.dtype(
     align=True,
 )
 
-#: The fields that this build adds to a worker.
+#: The fields that the tracing build adds to a worker; empty in other builds.
 TRACE_FIELDS: Final = [("recording", TRACE)] if TRACING else []
 
 
@@ -207,7 +207,7 @@ def evaluated(worker, ply, estimate, improving):
 
 @hook
 def evaluated_quiescence(worker, evaluation):
-    """Records the `evaluation` of a node of quiescence, which the frame does not contain."""
+    """Records the `evaluation` of a node of quiescence. In quiescence, the frame does not contain it."""
     _evaluate(worker, evaluation, evaluation, 0)
 
 
@@ -219,7 +219,7 @@ def skipped(worker, ply, move, reason):
 
 @hook
 def skipped_rest(worker, ply):
-    """Records as skipped the quiet moves that the picker did not return at `ply`. Call it after the last move."""
+    """If the node skipped its remaining quiet moves, records those that the picker did not return. Call this last."""
     trace = worker.recording
     frame = worker.stack[ply]
     if trace.unrecorded > 0 or frame.skip_quiets == 0:

@@ -11,7 +11,7 @@ and reads as a miss (Hyatt and Mann, "A lock-less transposition-table implementa
 
 Two positions may share a 64-bit key. The TT move of one may be illegal in the other, so
 `search.kernels.picker.usable_tt_move` calls `is_legal` before the search plays it. A score cannot be checked,
-but a false one needs two such positions in the searches of one game, which is very unlikely.
+but a wrong one requires two such positions in the searches of one game, which is very unlikely.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ BUCKET: Final = 4
 GENERATIONS: Final = 64
 #: One generation of age counts as this many plies of depth when `store` chooses a victim.
 AGE_WEIGHT: Final = 8
-#: `store` keeps a position's entry of this search if that is over MUCH_DEEPER plies deeper than an inexact new result.
+#: `store` keeps a position's entry if it is from this search and over MUCH_DEEPER plies deeper than the new result.
+#: An exact result always replaces it.
 MUCH_DEEPER: Final = 3
 
 #: The depth with which quiescence stores its results.
@@ -121,8 +122,8 @@ def probe(tt, key):
 def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
     """Stores a search result. Mutates `tt`.
 
-    If `key` has an entry, replaces that, unless the new result is not exact and the entry is from this search and more
-    than MUCH_DEEPER plies deeper. A result without a move keeps the move of that entry. If `key` has no entry, replaces
+    If `key` has an entry, replaces it, or keeps it if the new result is not exact and the entry is from this search and
+    more than MUCH_DEEPER plies deeper. A result without a move keeps that entry's move. If `key` has no entry, replaces
     the least valuable entry of the bucket: an empty one, or the one with the least depth - AGE_WEIGHT * age.
     """
     start = bucket_start(tt, key)
@@ -158,7 +159,7 @@ def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
 
 @kernel
 def hashfull(tt, generation):
-    """Returns UCI's `hashfull`: the permille of the first 4000 entries that this search wrote, as int64."""
+    """Returns UCI's `hashfull`: how many per mille of the first 4000 entries this search wrote, as int64."""
     sample = min(4000, tt.size)
     used = 0
     for index in range(sample):

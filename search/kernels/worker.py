@@ -16,14 +16,14 @@ from search import tunables
 from search.kernels.tracing import TRACE_FIELDS
 from search.limits import MAX_PLY
 
-#: How many Zobrist keys of the game, the root's last, are kept. Older positions cannot recur (fifty-move rule).
+#: How many of the game's last Zobrist keys are kept, with the root's. The fifty-move rule makes older ones useless.
 GAME_KEYS: Final = 384
 
 #: The number of continuation indices (colour, piece type and target square), and the index of a null or missing move.
 CONTINUATIONS: Final = 2 * 6 * 64
 NO_CONTINUATION: Final = CONTINUATIONS
 
-#: Correction tables: the number of entries for each side to move, a power of two, and the bound of their values.
+#: Correction tables: the number of entries for each side to move (a power of two), and the bound of all entries.
 CORRECTION_SIZE: Final = 16_384
 CORRECTION_LIMIT: Final = 1024
 
@@ -38,7 +38,7 @@ FRAME: Final = np.dtype(
     [
         ("position", POSITION),
         # The move picker's state (see `search.kernels.picker`): its stage; the TT move; which quiet moves are wanted;
-        # whether the remaining quiet moves are skipped; the index into `order` of the next move and after the last;
+        # whether the remaining quiet moves are skipped; the indices into `order` of the next move and of the end;
         # how many bad noisy moves `order` begins with; the generated moves; each move packed with its value and index.
         ("stage", np.int64),
         ("tt_move", np.int64),
@@ -57,7 +57,7 @@ FRAME: Final = np.dtype(
         ("killers", np.int32, (2,)),
         # The quiet move that last refuted the opponent's last move, or NO_MOVE if there is none.
         ("counter", np.int64),
-        # Fail highs at this ply since the node two plies earlier was last entered, singular searches included.
+        # Fail highs at this ply, also in singular searches, since the node two plies earlier was last entered.
         ("cutoffs", np.int64),
         # The move that led to the next frame; NO_MOVE for a null move.
         ("move", np.int64),
@@ -76,8 +76,8 @@ FRAME: Final = np.dtype(
 
 WORKER: Final = np.dtype(
     [
-        # The network that evaluates, and its accumulators. Each thread has its own copy, so kernels find it in the
-        # worker. They come first because rows of int16 are fastest when they start on a cache line.
+        # The network that evaluates, and its accumulators. Each thread has its own copy of both, so kernels find
+        # them in the worker. These fields come first because rows of int16 are fastest when they start on a cache line.
         ("network", NETWORK),
         ("accumulators", accumulator_stack(MAX_PLY + 2)),
         # Other threads set `stop`. The search ends at its next node if `stop` exceeds `stop_threshold`.
@@ -102,18 +102,18 @@ WORKER: Final = np.dtype(
         # Zobrist keys of the game and the line; the root's key has index root_index.
         ("root_index", np.int64),
         ("keys", np.uint64, (GAME_KEYS + MAX_PLY + 2,)),
-        # [color][origin][target]: how well a quiet move has done recently, within HISTORY_LIMIT.
+        # [color][origin][target]: how well a quiet move has done recently, within +-HISTORY_LIMIT.
         ("butterfly_history", np.int16, (2, 64, 64)),
         # [color][moving piece][target][captured piece]: the same for captures.
         ("capture_history", np.int16, (2, 7, 64, 7)),
-        # [earlier move][move]: how well a quiet move answered or followed up another, both as
+        # [earlier move][move]: how well a quiet move answered or followed up another. A move is the number
         # color * 384 + (piece - 1) * 64 + target. The extra row is for no earlier move and stays 0.
         ("continuation_history", np.int16, (CONTINUATIONS + 1, CONTINUATIONS)),
         # [earlier move]: the quiet move that last refuted it, or NO_MOVE. The extra entry is for a null move.
         ("counter_moves", np.int32, (CONTINUATIONS + 1,)),
         # The errors of earlier evaluations (see `search.kernels.correction`): [side to move][pawns],
         # [side to move][color of the pieces][pieces] and [move two plies back][last move], each within
-        # CORRECTION_LIMIT.
+        # +-CORRECTION_LIMIT.
         ("pawn_corrections", np.int16, (2, CORRECTION_SIZE)),
         ("non_pawn_corrections", np.int16, (2, 2, CORRECTION_SIZE)),
         ("continuation_corrections", np.int16, (CONTINUATIONS + 1, CONTINUATIONS + 1)),
