@@ -51,7 +51,7 @@ class Limits:
     search_moves: tuple[str, ...] | None = field(default=None)
 
     def is_analysis(self) -> bool:
-        """Returns whether no book move is wanted: the search is infinite, ponders, seeks a mate or has `search_moves`."""
+        """Returns whether to ignore the book: the search is infinite, ponders, seeks a mate or has `search_moves`."""
         return self.infinite or self.ponder or self.mate is not None or self.search_moves is not None
 
     def leaves_nothing_out(self) -> bool:

@@ -6,7 +6,7 @@ A document is one JSON object. Its long tables are stored as columns, so that a 
     engine, evaluation      the engine with its version, and the evaluation that it used
     fen, before, position   the game's first position (FEN), its moves (UCI), and the position that was searched (FEN)
     chess960                whether castling is written as king takes rook
-    limits, without         {"depth", "nodes", "milliseconds"}, null for no limit; keys of techniques switched off
+    limits, without         {"depth", "nodes", "milliseconds"}, null for no limit; the SWITCHES that were switched off
     scores                  {"infinite", "mate", "mate_bound"}: a mate in n plies scores mate - n, at least mate_bound
     result                  {"move", "score", "value", "depth", "line", "nodes", "visits"}: "score" is a text for
                             people, "value" the same in centipawns, "line" the principal variation

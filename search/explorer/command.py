@@ -168,7 +168,7 @@ def _say(text: str, quiet: bool) -> None:
 
 
 def _print_text(opened: dict[str, Any], path: Path) -> int:
-    """Prints the report of a recording, or the search of a trace or tree as indented text with windows and values."""
+    """Prints the report of a recording, or searches a tree and prints the search as text with windows and values."""
     from search.explorer import service
 
     document = opened.get("document")

@@ -42,7 +42,7 @@ export function showRecording(panel, choose) {
   $("chart").replaceChildren();
 }
 
-/** Shows the nodes that each reason ended, the moves skipped, the visits saved and, if counted, the nodes without it. */
+/** Shows a table of reasons: nodes ended, moves skipped, visits saved and, if counted, the nodes of a search without each. */
 export function showPruned(recording) {
   const {statistics = {}, costs} = recording.document;
   const texts = new Map(recording.reasons.map((reason) => [reason.key, reason.text]));
@@ -58,7 +58,7 @@ export function showPruned(recording) {
   $("pruned-note").textContent = statistics.costs ?? "";
 }
 
-/** Returns a row that explains the one above it, over the whole width of the table. */
+/** Returns a row as wide as the table that explains the row above it. */
 function meaning(text, without) {
   const row = tableRow([text]);
   row.className = "meaning";
