@@ -58,7 +58,7 @@ class BenchmarkResult:
 
     @property
     def nodes_per_second(self) -> int:
-        """Nodes per second over all positions. (Repeats code of `search.info`, because that module imports kernels.)"""
+        """Nodes per second over all positions. (This repeats code of `search.info`, which imports kernels.)"""
         return int(self.nodes / max(self.seconds, 1e-6))
 
     def last_line(self) -> str:

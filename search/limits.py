@@ -32,7 +32,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a search. The first limit reached ends it; a search without limits runs until it is stopped.
+    """The limits of a search. The first limit reached ends it; without limits, `stop` or the greatest depth does.
 
     `depth` is in plies, `move_time` in milliseconds, `mate` in full moves (the search ends when it finds such a mate,
     or at a depth that should have found it); `clock` is that of the side to move. If `infinite` is set, time and `mate`

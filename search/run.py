@@ -125,7 +125,7 @@ class SearchRun:
                 self.request.on_info(info)
 
     def _root(self, legal: Sequence[chess.Move]) -> Root:
-        """Sets `_ranking` and returns the root. For one line, or at a level, it has only the moves of best rank."""
+        """Sets `_ranking` and returns the root. For one line, or at a level, the root has only moves of best rank."""
         request = self.request
         moves = _chosen(request.game.board, legal, request.limits)
         self._ranking = self._rank(moves)

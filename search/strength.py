@@ -1,6 +1,6 @@
 """Limited playing strength: levels, their parameters, and their measured ratings.
 
-A level differs from the engine at full strength only in three parameters:
+A level plays on one thread. Otherwise it differs from the engine at full strength only in three parameters:
 
     nodes      the node limit of a search, except that every root move is searched once in any case. With few nodes a
                level overlooks tactics. A limit by nodes, not time, makes it equally strong on every machine.

@@ -48,7 +48,7 @@ TUNABLES: Final = (
     Tunable("correction_pawns", 100, 0, 300, 15),
     Tunable("correction_pieces", 75, 0, 300, 15),
     Tunable("correction_moves", 75, 0, 300, 15),
-    # Correction history: how far an error of 1000 centipawns moves an entry for each ply of the search's depth, in
+    # Correction history: the most that an error of 1000 centipawns moves an entry for each ply of the search's depth, in
     # sixteenths of a centipawn.
     Tunable("correction_rate", 125, 30, 400, 18),
     # Improving: whether the search compares the evaluation with that of the side's last turn, 0 or 1.
@@ -211,9 +211,9 @@ OFF: Final = {
 def plain() -> dict[str, int]:
     """Returns values by name, some beyond their ranges, that make the search plain alpha-beta with quiescence.
 
-    It reduces, extends and corrects nothing and takes no score from the TT. It prunes only by mate distance and, in
-    quiescence, by SEE. Its value is the minimax value of the game in `search.theory.chess_game`; the reference search
-    there finds the same value.
+    That search reduces, extends and corrects nothing and takes no score from the TT. It prunes only by mate distance
+    and, in quiescence, by SEE. Its value is the minimax value of the game in `search.theory.chess_game`; the reference
+    search there finds the same value.
     """
     return defaults() | OFF
 

@@ -77,7 +77,7 @@ def _parser() -> Parser:
     )
     recording.add_argument("--nodes", type=int, metavar="N", help="stop after this many nodes")
     recording.add_argument(
-        "--costs", action="store_true", help="search again without each technique, and record the node counts"
+        "--costs", action="store_true", help="search again without each technique in turn, and record the node counts"
     )
     parser.add_quiet()
     return parser

@@ -6,7 +6,7 @@
     lattice                 {"kind", "spec"}, null for numbers
     tree                    columns, a row for each node in preorder: "parent" (-1 at the root), "leaf" (text of a
                             leaf's value, null at inner nodes), "label"; and "mover", who moves first: "max" or "min"
-    order, order_name       all nodes as an unpruned search visits them, null for preorder; the order's name
+    order, order_name       all nodes in the order of an unpruned search (null: preorder); that order's name
     events                  columns, a row for each event: "kind" and "reason" are indices into "kinds" and "reasons",
                             "node", "other": nodes; "alpha", "beta", "value": indices into "texts"; -1 means none
     kinds, sentences        the kinds of events, and an object with a sentence for each kind

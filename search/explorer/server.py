@@ -1,8 +1,8 @@
 """The explorer's server, which serves the page and its searches to this machine only.
 
-It listens on 127.0.0.1. A foreign web page in the user's browser could still send requests. It could use a host name
-that resolves to 127.0.0.1: the check of the Host header refuses this. Or it could post forms: the checks of Origin and
-content type refuse these. Paths are looked up in a table of the page's files, so no other file can be read.
+It listens on 127.0.0.1. The page of another site could still make the user's browser send requests. If they name a
+host that resolves to 127.0.0.1, the check of the Host header refuses them; if they post forms, the checks of Origin and
+content type do. Paths are looked up in a table of the page's files, so no other file can be read.
 """
 
 from __future__ import annotations

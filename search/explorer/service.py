@@ -119,7 +119,7 @@ class _Asked:
 
 
 def _ask(body: object) -> _Asked:
-    """Returns the requested search. Raises TreeError if the tree's text is invalid, RequestError if the rest is."""
+    """Returns the requested search. Raises TreeError for errors in the tree's text, RequestError for other errors."""
     fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title"))
     text = _text(fields, "text", most=None)
     form = fields.get("format")
