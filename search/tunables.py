@@ -48,8 +48,8 @@ TUNABLES: Final = (
     Tunable("correction_pawns", 100, 0, 300, 15),
     Tunable("correction_pieces", 75, 0, 300, 15),
     Tunable("correction_moves", 75, 0, 300, 15),
-    # Correction history: the most that an error of 1000 centipawns moves an entry for each ply of the search's depth, in
-    # sixteenths of a centipawn.
+    # Correction history: the most that an error of 1000 centipawns moves an entry per ply of depth, in sixteenths of a
+    # centipawn.
     Tunable("correction_rate", 125, 30, 400, 18),
     # Improving: whether the search compares the evaluation with that of the side's last turn, 0 or 1.
     Tunable("improving", 1, 0, 1, 1),
