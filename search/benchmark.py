@@ -1,7 +1,7 @@
 """The benchmark: a search of fixed positions to a fixed depth, on one thread.
 
-Its node count is a fingerprint of the search: it must be the same on every machine and in every run. A code change
-that changes the count changes how the engine plays.
+The total node count is a fingerprint of the search: it must be the same on every machine and in every run. A code
+change that changes the count changes how the engine searches.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ POSITIONS: Final = (
 
 @dataclass(frozen=True)
 class BenchmarkResult:
-    """The nodes and seconds of a whole benchmark."""
+    """The total nodes and seconds of a benchmark."""
 
     nodes: int
     seconds: float
 
     @property
     def nodes_per_second(self) -> int:
-        """Nodes per second over all positions. (`search.info.Speed` is not used: its import would load kernels.)"""
+        """Nodes per second over all positions. (This repeats code of `search.info`, which imports kernels.)"""
         return int(self.nodes / max(self.seconds, 1e-6))
 
     def last_line(self) -> str:
@@ -76,10 +76,10 @@ def run_benchmark(
     """Searches every position to `depth` plies, each as a new game; returns the sums of nodes and seconds.
 
     Returns None if `should_stop()` is true after a search. `on_position(index, nodes, fen)` is called after each
-    position; `index` counts from 0. A caller that passes `searcher` can end the running search by `searcher.stop()`;
-    otherwise a new searcher with a TT of `hash_mebibytes` MiB and the shipped network is used.
+    position; `index` counts from 0. If `searcher` is None, a new one with a TT of `hash_mebibytes` MiB and the shipped
+    network is used. A caller that passes a searcher can end the running search by `searcher.stop()`.
     """
-    # Imported here, so that callers that need only the positions load no kernels.
+    # Imported here, so that callers that need only the positions import no kernels.
     from eval.network.format import shipped_network
     from search.searcher import Game, Searcher
 

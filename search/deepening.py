@@ -23,12 +23,12 @@ NO_NODE_LIMIT: Final = 1 << 62
 
 @dataclass(frozen=True)
 class Iteration:
-    """The result of one iteration: depth in plies, score in centipawns, and the best line as the kernels' moves.
+    """The result of one iteration: depth in plies, score in centipawns, and the best line in the kernels' encoding.
 
     `complete` is False if the search stopped during the iteration. If it stopped in the first line, `line` begins with
-    a new best move, but `score` is that of the last iteration, if any. `others` are the other requested lines, best
-    first; lines that the search did not reach come from the last iteration. `bound` is LOWER or UPPER if the window
-    failed and `score` is only a bound.
+    a new best move, but `score` is that of the previous iteration, and meaningless if there is none. `others` are the
+    other requested lines, best first; lines that the search did not complete come from the previous iteration. `bound`
+    is LOWER or UPPER if the window failed, so that `score` is only a bound.
     """
 
     depth: int
@@ -41,7 +41,7 @@ class Iteration:
 
     @property
     def lines(self) -> tuple[Iteration, ...]:
-        """All lines, this one first."""
+        """All lines, each as an iteration: this one first, then `others`."""
         return (self, *self.others)
 
     def led_by(self, index: int) -> Iteration:
@@ -55,12 +55,12 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Root:
-    """The input, apart from the position, that all threads of a search share.
+    """The input that all threads of a search share, except for the position.
 
     `keys`: the Zobrist keys of the game, the root's key last. `moves`: the moves to search at the root, as the kernels
     encode them. `is_partial`: whether the root has other legal moves. `generation`: the generation of new TT entries.
     `deepest`: the depth of the last iteration. `lines`: the number of lines wanted. `ranks` maps each move to its rank
-    by the tablebase (larger is better): no line begins with a move while a move of better rank has no line.
+    by the tablebase (larger is better): a move begins a line only if every move of better rank begins one.
     """
 
     keys: list[np.uint64]
@@ -77,7 +77,7 @@ class Root:
 
 
 def set_root(worker: Any, root: Root, node_limit: int) -> None:
-    """Prepares a worker, whose first frame must contain the position, for `root`. Mutates `worker`, but not `stop`."""
+    """Prepares `worker` for `root`. The first frame must contain the position. Mutates `worker`, except its `stop`."""
     keys = root.keys[-GAME_KEYS:]
     worker["keys"][: len(keys)] = keys
     worker["root_index"] = len(keys) - 1
@@ -99,7 +99,7 @@ def set_root(worker: Any, root: Root, node_limit: int) -> None:
 
 
 def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
-    """Sets the moves to search at the root, best first, and whether the root has others. Mutates `worker`."""
+    """Sets the moves to search at the root, best first, and whether other moves are legal there. Mutates `worker`."""
     worker["root_moves"][: len(moves)] = moves
     worker["root_count"] = len(moves)
     worker["root_is_partial"] = int(is_partial)
@@ -108,8 +108,8 @@ def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
 class Deepening:
     """Iterative deepening by one worker, from a root that `set_root` has set, with one line or several.
 
-    Once the worker's `reports` is set, `on_fail(failed, number)` is called after each window that fails: `failed` is an
-    Iteration whose score is the bound, and `number` is the number of the line, from 1.
+    While the worker's `reports` is set, `on_fail(failed, number)` is called after each window that fails: `failed` is
+    an Iteration whose score is the bound, and `number` is the number of the line, from 1.
     """
 
     def __init__(
@@ -127,8 +127,8 @@ class Deepening:
     def iterations(self, first: int = 1) -> Iterator[Iteration]:
         """Searches one depth after another, from `first` on, and yields the result of each, the best line first.
 
-        Ends after the deepest iteration, or when the worker's `stop` is set or its node limit is reached. An iteration
-        that stops early is yielded only if it found a new best move or completed a line.
+        Ends after the root's deepest iteration, or when the worker's `stop` is set or its node limit is reached. An
+        iteration that stops early is yielded only if it found a new best move or completed a line.
         """
         last: Iteration | None = None
         for depth in range(first, self._root.deepest + 1):
@@ -143,7 +143,7 @@ class Deepening:
     def _iteration(self, depth: int, last: Iteration | None) -> Iteration | None:
         """Searches the wanted lines to `depth` plies, each without the first moves of the lines before it.
 
-        Returns None if the search stopped before it found a new best move or completed a line; otherwise the lines.
+        Returns the lines, or None if the search stopped before it found a new best move or completed a line.
         """
         worker, root, order = self._worker, self._root, self._order
         earlier = () if last is None else last.lines
@@ -171,7 +171,7 @@ class Deepening:
         return found[0]
 
     def _candidates(self, taken: list[int]) -> list[int]:
-        """Returns the moves of best tablebase rank among the root's moves that are not in `taken`, best move first."""
+        """Returns the root's moves that are not in `taken`, best first; of ranked moves, only those of best rank."""
         left = [move for move in self._order if move not in taken] if taken else self._order
         if self._root.ranks is None:
             return left
@@ -179,7 +179,7 @@ class Deepening:
         return [move for move in left if self._root.rank(move) == best_rank]
 
     def _line(self, depth: int, last: Iteration | None, number: int) -> Iteration | None:
-        """Searches line `number` to `depth` plies; `last` is the last iteration's line with that number, or None.
+        """Searches line `number` to `depth` plies; `last` is line `number` of the previous iteration, or None.
 
         Returns None if the search stopped before a move beat the first move of `last`.
         """
@@ -194,7 +194,7 @@ class Deepening:
             selective_depth = int(worker["selective_depth"])
             if not worker["failed"]:
                 break
-            # A window that failed low has no line, so the report shows the line of the last iteration.
+            # A window that failed low has no line, so the report shows that of the previous iteration.
             shown = line or (() if last is None else last.line)
             if self._on_fail is not None and shown:
                 bound = int(worker["failed"])
@@ -202,13 +202,13 @@ class Deepening:
                 self._on_fail(failed, number)
         if not worker["aborted"]:
             return Iteration(depth, score, line, selective_depth=selective_depth)
-        # A move that has already beaten the best move of the last iteration still counts.
+        # A move that has already beaten the best move of the previous iteration still counts.
         if line and (last is None or line[0] != last.line[0]):
             return Iteration(depth, score if last is None else last.score, line, False, selective_depth)
         return None
 
     def _cut_short(self, fresh: list[Iteration], earlier: tuple[Iteration, ...]) -> Iteration | None:
-        """Returns an incomplete iteration: `fresh`, then `earlier` lines with other moves; None if `fresh` is empty."""
+        """Returns an incomplete iteration: `fresh`, then other lines of `earlier`. Returns None if `fresh` is empty."""
         if not fresh:
             return None
         best, *others = _sorted(fresh, self._root)
@@ -229,7 +229,7 @@ def _sorted(lines: list[Iteration], root: Root) -> list[Iteration]:
 
 
 def _in_new_order(order: list[int], searched: list[int]) -> list[int]:
-    """Returns `order` with the moves of `searched` put in the order of `searched`; other moves keep their places."""
+    """Returns `order` with its moves from `searched` sorted as in `searched`; the other moves keep their places."""
     if len(searched) == len(order):
         return searched
     places = iter(searched)

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.board.convert import new_position, write_board
 
-#: Status flags of positions that the engine refuses. Invalid castling rights and en passant squares are only dropped.
+#: Status flags of positions that the engine refuses. Other flaws are accepted or repaired.
 FATAL_STATUS: Final = (
     chess.STATUS_NO_WHITE_KING
     | chess.STATUS_NO_BLACK_KING
@@ -25,7 +25,7 @@ FATAL_STATUS: Final = (
 
 
 class Game:
-    """A position with the game that led to it, and the Zobrist keys that detect repetitions.
+    """A position with the game that led to it, and the Zobrist keys by which repetitions of its positions are found.
 
     Copies `board` with its moves; None means the initial position. Raises ValueError if the position before the first
     move is illegal (see FATAL_STATUS).
@@ -34,7 +34,7 @@ class Game:
     def __init__(self, board: chess.Board | None = None) -> None:
         board = chess.Board() if board is None else board
         self.board = board.root()
-        # Marks of promoted pieces ("Q~") belong to crazyhouse, and python-chess does not count a marked king.
+        # Marks of promoted pieces ("Q~") belong to crazyhouse, and python-chess does not count a king with such a mark.
         self.board.promoted = chess.BB_EMPTY
         fatal = self.board.status() & FATAL_STATUS
         if fatal:

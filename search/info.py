@@ -67,10 +67,10 @@ class Progress(Speed):
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a search: the best move, the expected reply if known, and the last report of the best line.
+    """The outcome of a search: the move to play, the expected reply if known, and the last report of their line.
 
     `best` and `info` are None only if there is no legal move. `nodes` counts the nodes of all threads. `problems` has
-    a line for each failure of a helper thread or of the tablebase; the result is valid nevertheless.
+    a line for each failure of a helper thread or of the tablebase; such failures leave the result valid.
     """
 
     best: chess.Move | None

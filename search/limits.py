@@ -8,7 +8,7 @@ from typing import Final
 #: Deepest ply of a line, including quiescence.
 MAX_PLY: Final = 128
 
-#: Defaults: size of the TT in MiB, number of search threads, milliseconds that each move keeps in reserve on the clock.
+#: Defaults: TT size in MiB, number of search threads, and milliseconds that each move keeps in reserve on the clock.
 DEFAULT_HASH: Final = 16
 DEFAULT_THREADS: Final = 1
 DEFAULT_OVERHEAD: Final = 10
@@ -23,7 +23,7 @@ MATE_DEPTH_BASE: Final = 7
 
 @dataclass(frozen=True)
 class Clock:
-    """A side's clock: time left and increment in milliseconds, moves to the next time control (None: sudden death)."""
+    """A side's clock: time left and increment in ms, and the moves to the next time control (None: sudden death)."""
 
     time_left: int
     increment: int = 0
@@ -32,7 +32,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a search. The first limit reached ends it; a search without limits runs until it is stopped.
+    """The limits of a search. The first limit reached ends it; without limits, `stop` or the greatest depth does.
 
     `depth` is in plies, `move_time` in milliseconds, `mate` in full moves (the search ends when it finds such a mate,
     or at a depth that should have found it); `clock` is that of the side to move. If `infinite` is set, time and `mate`
@@ -51,15 +51,15 @@ class Limits:
     search_moves: tuple[str, ...] | None = field(default=None)
 
     def is_analysis(self) -> bool:
-        """Returns whether the search is not for play: it is infinite, ponders, seeks a mate or has `search_moves`."""
+        """Returns whether to ignore the book: the search is infinite, ponders, seeks a mate or has `search_moves`."""
         return self.infinite or self.ponder or self.mate is not None or self.search_moves is not None
 
     def leaves_nothing_out(self) -> bool:
-        """Returns whether the search must prune no move: it seeks a mate in 1 to SURE_MATES and is not infinite."""
+        """Returns whether the search must not prune moves: it seeks a mate in 1 to SURE_MATES and is not infinite."""
         return self.mate is not None and self.mate <= SURE_MATES and not self.infinite
 
     def deepest(self, deepest: int) -> int:
-        """Returns the last iteration's depth in plies: the least of `deepest`, `depth` and the limit for `mate`."""
+        """Returns the depth of the last iteration in plies: at most `deepest`, less if `depth` or `mate` demands it."""
         depth = deepest if self.depth is None else min(max(self.depth, 1), deepest)
         if self.mate is not None and self.leaves_nothing_out():
             depth = min(depth, 2 * self.mate - 1)

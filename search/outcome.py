@@ -3,9 +3,9 @@
     win(score)  = 1 / (1 + exp((a - score) / b))          loss(score) = win(-score)          draw: the rest
 
 From score `a` on, a win is more likely than not; the larger `b`, the slower the chance grows around `a`. `a` and `b`
-are in centipawns and are polynomials of the material: with little material a small score wins fewer games than with
-much material, but a large score wins more. (The form is that of Stockfish's WDL model.) `secateur wdl` fits the
-polynomials; docs/training.md says how well they fit.
+are in centipawns and are polynomials of the material. A small score wins more games with much material than with
+little; with a large score it is the other way round. (The form is that of Stockfish's WDL model.) `secateur wdl` fits
+the polynomials; docs/training.md says how well they fit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import chess
 
 from search.kernels.score import mate_distance
 
-#: The material of each piece type in pawns; kings and empty squares count 0. Both sides together start with 78.
+#: The value of each piece type in pawns; kings and empty squares count 0. Both sides together start with 78.
 PIECE_MATERIAL: Final = (0, 1, 3, 3, 5, 9, 0)
 #: Material is clamped to these bounds: there were too few games with less or more.
 LEAST_MATERIAL, FULL_MATERIAL = 6, 78
@@ -29,7 +29,7 @@ SPREAD: Final = (49.8, 219.2, -64.7)
 
 
 class Outcome(NamedTuple):
-    """Chances in permille, from the view of the side that has the score; they add up to 1000."""
+    """Chances in permille, from the view of the side whose score is given; they add up to 1000."""
 
     win: int
     draw: int
@@ -51,7 +51,7 @@ _PIECES: Final = tuple((piece, color) for piece in range(chess.PAWN, chess.KING)
 
 
 def polynomial(coefficients: tuple[float, ...], pawns: int) -> float:
-    """Returns the value, in centipawns, of the polynomial of `pawns` / FULL_MATERIAL with these coefficients."""
+    """Returns, in centipawns, the value of the polynomial with these coefficients at `pawns` / FULL_MATERIAL."""
     share = pawns / FULL_MATERIAL
     return sum(coefficient * share**power for power, coefficient in enumerate(coefficients))
 
@@ -63,7 +63,7 @@ def win_chance(score: float, pawns: int) -> float:
 
 
 def outcome(score: int, pawns: int) -> Outcome:
-    """Returns the chances of the side with this `score` (see `search.kernels.score`); `pawns` is the material."""
+    """Returns the chances of the side with this `score` (see `search.kernels.score`). `win_chance` explains `pawns`."""
     mate = mate_distance(score)
     if mate is not None:
         return CERTAIN_WIN if mate > 0 else CERTAIN_LOSS

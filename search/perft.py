@@ -16,9 +16,9 @@ from engine.board.moves import MAX_MOVES
 from engine.board.perft import MAX_PERFT_DEPTH, PERFT_FRAME, perft_kernel
 from engine.memory import allocate
 
-#: From this depth on, the tree is split by second moves instead of first moves, so that the parts differ less in size.
+#: With several threads, trees of at least this depth are split by second moves, so that the parts differ less in size.
 SPLIT_DEPTH: Final = 4
-#: Second moves in one part: few enough for balance, and enough to make the Python overhead of a part negligible.
+#: Second moves in a part: few enough to balance the threads, and enough to make Python's overhead negligible.
 PIECE_SIZE: Final = 8
 
 
@@ -64,8 +64,8 @@ class Counter:
     def run(self, on_progress: Callable[[float], None] | None = None) -> dict[chess.Move, int] | None:
         """Returns the perft by root move, or None if `stop` was called. Raises RuntimeError if a thread fails.
 
-        After each part, `on_progress` gets the share of the parts that are counted, on the thread that counted the
-        part. Calls do not overlap, and the share grows with each call.
+        A thread that has counted a part calls `on_progress` with the share of all parts that are now counted, 0 to 1.
+        Calls do not overlap, and the share grows with each call.
         """
         workers = [
             threading.Thread(target=self._work, args=(on_progress,), name=f"perft {number}")

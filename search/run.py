@@ -125,7 +125,7 @@ class SearchRun:
                 self.request.on_info(info)
 
     def _root(self, legal: Sequence[chess.Move]) -> Root:
-        """Sets `_ranking` and returns the root. With one line or a level, a ranking leaves only its best moves."""
+        """Sets `_ranking` and returns the root. For one line, or at a level, the root has only moves of best rank."""
         request = self.request
         moves = _chosen(request.game.board, legal, request.limits)
         self._ranking = self._rank(moves)
@@ -165,10 +165,10 @@ class SearchRun:
             return None
 
     def _node_limits(self) -> tuple[int, int]:
-        """Returns the node limits of the main thread and of each helper; 0 means that no helper searches.
+        """Returns the node limits of the main thread and of each helper; 0 for the helpers means that none searches.
 
-        No kernel sees the nodes of other threads, so each thread gets a share. The shares add up to the limit. What a
-        slow thread leaves of its share is not searched. At a limited strength there are no helpers, and the level's
+        No kernel sees the nodes of other threads, so each thread gets a share. The shares add up to the limit. No
+        thread searches what a slow thread leaves of its share. At a limited strength there are no helpers. The level's
         limit applies from the second iteration on, so that even the weakest level searches every move once.
         """
         limits, level = self.request.limits, self.request.level
@@ -208,7 +208,7 @@ class SearchRun:
         else:
             if found is not None:
                 return found
-        # The first iteration did not end. Play the best move so far, or the first; the score is the evaluation or 0.
+        # The first iteration did not end. Play its best move so far, or else the first move; show static_eval or 0.
         static_eval = int(worker["stack"][0]["static_eval"])
         line = (root.moves[0],) if found is None else found.line
         found = Iteration(1, 0 if static_eval == NO_SCORE else static_eval, line, complete=False)
@@ -250,7 +250,7 @@ class SearchRun:
             self.request.on_progress(Progress(at[0], move, number, self._nodes(), *self._circumstances()))
 
     def _window_failed(self, failed: Iteration, number: int) -> None:
-        """Reports the failed window of line `number` if that line is shown, unless the tablebase knows the score."""
+        """Reports the failed window of line `number` if that line is requested and the moves have no ranking."""
         if self.request.on_info is not None and self._ranking is None and number <= self.request.lines:
             self.request.on_info(self._info(failed, number, self._nodes(), self._circumstances()))
 

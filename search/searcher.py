@@ -1,6 +1,6 @@
-"""The public search: a transposition table and threads that search positions, one at a time, under limits.
+"""The public interface of the search: `Searcher` searches positions, one at a time, within limits.
 
-`Searcher` owns what outlives a search: the TT, the threads, the network. `search.run` has the state of one search.
+A `Searcher` owns the TT, the threads and the network, which outlive a search. `search.run` has the state of one search.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from search.timing import LAST_GRACE, Alarm
 
 __all__ = ["MAX_DEPTH", "Game", "Info", "Progress", "Result", "Searcher"]
 
-#: A search reports its current root move and failed windows after REPORT_AFTER seconds, because earlier reports would
-#: come faster than a user can read. Every REPORT_EVERY seconds it reports the root move if it has changed.
+#: A search reports its current root move and failed windows only after REPORT_AFTER seconds, because earlier reports
+#: would come faster than a user can read. From then on, it checks every REPORT_EVERY seconds for a new root move.
 REPORT_AFTER: Final = 3.0
 REPORT_EVERY: Final = 0.1
 
 
 class Searcher:
-    """A transposition table, a worker for the calling thread and helpers, which search one position at a time.
+    """A TT, a worker for the calling thread, and helper threads. Together they search one position at a time.
 
     `search` blocks the calling thread, but kernels run without the GIL. Any thread may call `stop` and `ponder_hit`.
     """
@@ -54,8 +54,8 @@ class Searcher:
         self._generation = 0
         self._alarm = Alarm(self._time_is_up)
         self._reporter = Alarm(self._report)
-        # The running search, and the time of the call of `ponder_hit`. A lock guards both: a call may come at any
-        # moment, even before the search begins.
+        # The running search, and the time when `ponder_hit` was called. The lock guards both, because that call may
+        # come at any moment, even before the search begins.
         self._lock = threading.Lock()
         self._run: SearchRun | None = None
         self._hit_at: float | None = None
@@ -70,7 +70,7 @@ class Searcher:
     # -- control -----------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Makes the running search, or else the next, end once it has a move, at the latest after LAST_GRACE ms."""
+        """Makes the running search, or the next if none runs, end once it has a move, or else after LAST_GRACE ms."""
         self._stop_within(LAST_GRACE / 1000)
 
     def _stop_within(self, seconds: float) -> None:
@@ -81,7 +81,7 @@ class Searcher:
             self._alarm.set(seconds)
 
     def _time_is_up(self) -> None:
-        """Handles an alarm: the first rings at the hard limit, the second at the end of the grace period."""
+        """Handles the alarm: begins the grace period at the hard limit, and ends the search when the period is over."""
         run = self._run
         if self._worker["stop"] or run is None:
             self._worker["stop"] = STOP_NOW
@@ -151,7 +151,7 @@ class Searcher:
         self._helpers.resize(threads - 1)
 
     def new_game(self) -> None:
-        """Clears the TT and the histories of all threads, so that the next search runs as in a new process."""
+        """Clears the TT and what all threads have learnt, so that the next search runs as in a new process."""
         try:
             # New pages from the system are already zero; clearing gigabytes takes seconds.
             self._tt = allocate_table(self._tt.nbytes >> 20)
@@ -167,7 +167,7 @@ class Searcher:
         return self._network
 
     def set_network(self, network: Network | None) -> None:
-        """Sets the network; None means the classical evaluation. If it changes, calls `new_game`."""
+        """Sets the network; None means the classical evaluation. Calls `new_game` if the network changes."""
         if network is self._network:
             return
         record = None if network is None else network.record()
@@ -177,7 +177,7 @@ class Searcher:
         self.new_game()
 
     def set_tables(self, tables: Tables | None) -> None:
-        """Sets the tablebase that searches probe at the root until probing fails; None means no tablebase."""
+        """Sets the tablebase that searches probe at the root, or None. After a failed probe it is no longer used."""
         self._tables = tables
 
     def set_tunable(self, name: str, value: int) -> None:
@@ -185,7 +185,7 @@ class Searcher:
         set_tunables(self._worker, {name: value})
 
     def close(self) -> None:
-        """Ends the threads that wait for the next search. The searcher can still search, on one thread."""
+        """Ends the searcher's own threads. The searcher can still search, on the calling thread."""
         self._helpers.resize(0)
         self._alarm.close()
         self._reporter.close()
@@ -207,14 +207,14 @@ class Searcher:
         """Searches until a limit is reached or `stop` is called; returns a Result, whose `best` is the move to play.
 
         `on_info` gets the `lines` best lines after every iteration, best first, one line a call. If `on_progress` is
-        given and the search lasts longer than REPORT_AFTER seconds, `on_progress` then gets the current root move, on
-        another thread, and `on_info` also gets failed windows. `overhead` is the time in ms that each move keeps in
+        given, more reports begin after REPORT_AFTER seconds: `on_progress` gets the current root move, on another
+        thread, and `on_info` also gets failed windows. `overhead` is the time in ms that each move keeps in
         reserve on the clock for the delay between engine and GUI. `ponders` says whether the engine may think on the
         opponent's time in this game. `start` is the time, by `time.perf_counter`, when the clock started; the default
         is now.
 
-        With a `level`, the search plays at that level: on one thread, and with the level's nodes. The tablebase is used
-        as at full strength. If the level is not that of the last search, `new_game` is called first.
+        With a `level`, the search plays at that level: on one thread, within the level's node limit. The tablebase is
+        used as at full strength. If the last search had another level or none, `new_game` is called first.
 
         If the line to play is not the main thread's best line, but a helper's or one that the level chose, `on_info`
         gets the lines again, the line to play first. If probing the tablebase fails, later searches do not use it.

@@ -1,11 +1,11 @@
 """Limited playing strength: levels, their parameters, and their measured ratings.
 
-A level differs from the engine at full strength only in three parameters:
+A level plays on one thread. Otherwise it differs from the engine at full strength only in three parameters:
 
-    nodes      the node limit of a search, which ends only after every root move has been searched once. With few nodes
-               a level overlooks tactics. A limit by nodes, not time, makes it equally strong on every machine.
+    nodes      the node limit of a search, except that every root move is searched once in any case. With few nodes a
+               level overlooks tactics. A limit by nodes, not time, makes it equally strong on every machine.
     lines      how many of the best root moves it compares (as MultiPV does); this costs depth, too
-    softness   how often it plays another of these lines than the best: a line that is `loss` centipawns worse has
+    softness   how often it plays one of these lines that is not the best: a line that is `loss` centipawns worse has
                exp(-loss / softness) times the chance of the best line, or no chance if loss > MOST_LOSS * softness
 
 So a weak level overlooks tactics and misjudges positions, but it saves pieces that it sees attacked and plays out
@@ -102,8 +102,8 @@ def level_at(elo: int) -> Level:
 def wanted_level(is_limited: bool, elo: int, skill: int) -> Level | None:
     """Returns the level that `UCI_LimitStrength`, `UCI_Elo` and `Skill Level` select; None means full strength.
 
-    If `is_limited` is set, `elo` decides, as in Stockfish, otherwise `skill`. Skill levels 0 to 19 go from the weakest
-    level to the strongest in even steps.
+    If `is_limited` is set, `elo` decides, as in Stockfish; otherwise `skill` does. Skill levels 0 to 19 go from the
+    weakest level to the strongest in even steps.
     """
     if not is_limited:
         if skill >= FULL_SKILL:

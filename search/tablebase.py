@@ -6,8 +6,8 @@ search slow.
 
 For each position with few men the tables contain the result and DTZ: the number of plies in which the winner can force
 a capture or a pawn move without losing the win. After such a move the count of the fifty-move rule starts again. To
-win, it suffices to play moves that keep the win in time and bring the next capture or pawn move nearer; no search is
-needed. So the root's moves are ranked, and a search for one line searches only the best ones:
+win, it suffices to play moves that keep the win under that rule and bring the next capture or pawn move nearer; no
+search is needed. So the root's moves are ranked, and a search for one line searches only the best ones:
 
     won in time     the nearer the next capture or pawn move, the better: such moves lead to mate in the end
     won too late    the fifty-move rule comes first: the fewer plies the better, because the other side may err
@@ -15,8 +15,8 @@ needed. So the root's moves are ranked, and a search for one line searches only 
     lost too late   the fifty-move rule will save us: the more plies the better
     lost            if the rule may still save us, the more plies the better; otherwise all equal: the search chooses
 
-(Ranking of root moves by DTZ and count: Ronald de Man's probing code, as used by Stockfish.) The DTZ of a table may be
-a ply too small, so a move counts as won in time only if there is a ply to spare.
+(The ranking by DTZ and halfmove clock is that of Ronald de Man's probing code, as used by Stockfish.) The DTZ of a
+table may be a ply too small, so a move counts as won in time only if there is a ply to spare.
 
 A damaged table can keep the decoder busy for ever, so a separate thread probes. The search waits for this thread only
 as long as its time allows, and at most PROBE_PATIENCE for each probe.
@@ -55,7 +55,7 @@ _FAREWELL: Final = 0.2
 
 #: The distance between two classes of ranks (such as won in time and won too late). It exceeds every DTZ.
 _CLASS: Final = 4096
-#: The game ends at FIFTY_MOVES; one ply is kept in reserve because DTZ may be rounded down.
+#: The game ends at a halfmove clock of FIFTY_MOVES; one ply is kept in reserve because DTZ may be rounded down.
 _LAST_SAFE: Final = FIFTY_MOVES - 1
 
 #: The DTZ before a capture or pawn move, by python-chess's WDL value of that move: 2 is a win, 1 a win that the
@@ -65,7 +65,7 @@ _BEFORE_ZEROING: Final = {-2: -1, -1: -FIFTY_MOVES - 1, 0: 0, 1: FIFTY_MOVES + 1
 
 @dataclass(frozen=True)
 class Ranking:
-    """The tables' ranking of the root's moves: the rank of each, the score to show for it, and the number of probes."""
+    """The tables' ranking of the root's moves: the rank and the displayed score of each, and the number of probes."""
 
     ranks: dict[chess.Move, int]
     scores: dict[chess.Move, int]
@@ -73,7 +73,7 @@ class Ranking:
 
 
 class _Ended(BaseException):
-    """Raised in a prober's thread to end its ranking: before a probe, by that thread itself; during one, by another.
+    """Raised in a prober's thread to end its ranking: by `_on_probe` before a probe, or by `end` during one.
 
     It is a BaseException, so that no `except Exception` in the decoder catches it.
     """
@@ -140,7 +140,7 @@ class _Prober:
 
 
 class Tables:
-    """Tables for up to `pieces` men; `source` is a `chess.syzygy.Tablebase` or an object with its probe methods.
+    """Tables for up to `pieces` men; `source` is a `chess.syzygy.Tablebase` or an object with the same methods.
 
     `fifty_moves` says whether the fifty-move rule applies. Positions with more than `limit` men are not probed.
     """
@@ -163,7 +163,7 @@ class Tables:
     ) -> Ranking | None:
         """Returns the ranking of legal `moves` on `board`, whose move stack counts for repetitions.
 
-        Returns None if `board` has too many men or castling rights, if a table is missing, if no thread can be started,
+        Returns None if `board` has castling rights or too many men, if a table is missing, if no thread can be started,
         or if `should_stop()` is true before this ranking or an abandoned earlier one has ended. Raises ValueError with
         a one-line message if a table cannot be read or a probe takes longer than PROBE_PATIENCE.
         """
@@ -248,8 +248,8 @@ def _score(rank: int) -> int:
 def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
     """Opens the tables in the folders of `path`; returns them, the number of files, and one line per unusable folder.
 
-    If there are no files, the tables are None. Folders are separated by the system's separator (`:`, on Windows `;`) or
-    by `;`. Files are opened when they are needed.
+    If no folder has files, the tables are None. Folders are separated by the system's separator (`:`, on Windows `;`)
+    or by `;`. Files are opened when they are needed.
     """
     # Few users have tables, so the import waits until here and startup stays fast.
     import chess.syzygy

@@ -1,4 +1,4 @@
-"""The techniques of the search, and the values of tunables that switch each of them off.
+"""The techniques of the search, each with the values of tunables that switch it off.
 
 The explorer switches techniques off to count the nodes that they save (`search.explorer`). In a tuning build the UCI
 option `Without` switches them off, so that games can measure them (`secateur ablation`). Many of the values are beyond

@@ -9,8 +9,8 @@ Parallelized Using Lazy SMP", University of Oslo, 2016, and chessprogramming.org
   formula  the move that `vote` chooses among the threads' last iterations
   worth    two threads against one  +103.7 +- 33.5  [ledger: goal-threads]
 
-The threads need no lock for what they share. The main thread searches and decides. The control threads are those
-that call `Searcher.stop`, and the alarm. The reporter reports the state of a long search (`Searcher._report`).
+The threads need no lock for what they share. The main thread searches and decides. The control threads are the
+alarm and all threads that call `Searcher.stop`. The reporter reports the state of a long search (`Searcher._report`).
 Every number is aligned, so a reader never sees half of an old number and half of a new one.
 
     tt           all kernels write and read it; main and reporter read it for `hashfull`. A torn entry fails its check
@@ -22,8 +22,8 @@ Every number is aligned, so a reader never sees half of an old number and half o
     reports      of the main worker: the reporter sets it, and it is cleared before a search; the main kernel reads it
                  at a window that fails. A late read leaves one such window unreported
     root_depth, root_count, stack[0].tried and tried_count
-                 of the main worker: its kernel writes them, and between lines the main thread; the reporter reads them
-                 for `currmove`. They may be from two moments: then the report names a finished move or one of
+                 of the main worker: its kernel writes them, and between lines the main thread does; the reporter reads
+                 them for `currmove`. They may be from two moments: then the report names a finished move or one of
                  another depth, and the next report corrects it. A move that is not yet written is not reported. No
                  index into `tried` exceeds its size
     the rest     belongs to one thread; each record starts on its own cache line, so no thread's writes invalidate
@@ -56,7 +56,7 @@ class Helper:
         """Starts the thread. Raises MemoryError if the worker gets no memory, RuntimeError if no thread can start."""
         self.worker = new_worker()
         self._first = FIRST_DEPTHS[number % len(FIRST_DEPTHS)]
-        # (tt, root), or None to end the thread. Each task gets one answer.
+        # Each task is (tt, root), which gets one answer, or None, which ends the thread.
         self._tasks: SimpleQueue[tuple[Any, Root] | None] = SimpleQueue()
         self._answers: SimpleQueue[Iteration | Exception | None] = SimpleQueue()
         self.thread = threading.Thread(target=self._live, name=f"search helper {number}", daemon=True)
@@ -116,7 +116,7 @@ class Helpers:
         return len(self._helpers)
 
     def resize(self, count: int) -> None:
-        """Sets the number of helpers; none may be searching. If `Helper` raises, the existing helpers are kept."""
+        """Sets the number of helpers; none may be searching. If `Helper` raises, those created by then are kept."""
         while len(self._helpers) > count:
             self._helpers.pop().close()
         while len(self._helpers) < count:

@@ -3,7 +3,7 @@
 Three limits, in milliseconds from the start of the search, apply to a move:
 
     soft    the planned time; no iteration begins after it. `budget_for` plans it from the clock, and
-            `TimeManager` scales it after each iteration by the result of that iteration
+            `TimeManager` scales it by the results of the iterations
     hard    the search stops here if it has a move to play, in the middle of an iteration if necessary
     last    the search stops here even if it has no move to play
 
@@ -60,7 +60,7 @@ def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = Non
     budget = Budget() if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders)
     if limits.move_time is None:
         return budget
-    # The search uses a given move time except for the overhead, or half of that time if the overhead leaves nothing.
+    # A given move time is used up to the overhead. If the overhead leaves nothing, half of the move time is used.
     ordered = max(1.0, limits.move_time - overhead) if limits.move_time > overhead else limits.move_time / 2
     return Budget(budget.soft, min(budget.hard, ordered), min(budget.last, _last(ordered, limits.move_time)))
 
@@ -68,8 +68,8 @@ def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = Non
 def _last(hard: float, available: float) -> float:
     """Returns the last limit: `hard` plus LAST_GRACE, or plus half of `available` - `hard` if that is less.
 
-    The first iteration usually takes a fraction of a millisecond. It takes longer on a busy machine, where more time
-    helps, or when captures explode, where it does not.
+    The first iteration usually takes a fraction of a millisecond. It takes longer on a busy machine, and more time then
+    helps. It also takes longer if captures explode, but more time then does not help.
     """
     return hard + min(LAST_GRACE, max(available - hard, 0.0) / 2)
 
@@ -80,9 +80,9 @@ def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: b
     moves = min(clock.moves_to_go or horizon, horizon)
 
     # The most that this move could take. A reserve stays on the clock for stalls while the system runs other programs:
-    # tens of milliseconds on a busy machine, more than the plan for ten moves of a bullet game. When the clock has
+    # a stall may last tens of milliseconds, more than the plan for ten moves of a bullet game. When the clock has
     # nearly run out, overhead and reserve would leave nothing. Then the move may take a quarter of the clock, because
-    # an immediate answer does not always cost that much.
+    # not every move costs the whole overhead and reserve.
     available = max(clock.time_left - overhead - tune.time_reserve, clock.time_left / 4, 1.0)
 
     # The time for all moves to the horizon: each adds its increment and pays its overhead. Counting the overheads now
@@ -96,7 +96,7 @@ def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: b
         plan *= 1 + tune.time_ponder / 100
 
     # No move takes more of the clock than this, because the next moves need time. The last move before the time control
-    # may take nearly all; earlier moves lie in between.
+    # may take nearly all of it; the more moves follow, the less a move may take.
     most = available * (tune.time_most + (tune.time_most_last - tune.time_most) / moves) / 100
 
     # An iteration costs about twice its predecessor, so one that begins before soft may end long after it. The hard
@@ -180,7 +180,7 @@ class TimeManager:
         return math.inf if self._pondering else self._start + self._budget.hard
 
     def grace(self) -> float:
-        """Returns how long after a finite `deadline`, in ms, the search stops even without a move."""
+        """Returns the time in ms from a finite `deadline` until the search stops even without a move."""
         return self._budget.last - self._budget.hard
 
     def ponder_hit(self, elapsed: float) -> None:

@@ -1,8 +1,8 @@
 """The search parameters that games can tune, each with its default, range and step.
 
-Kernels read tunables from the worker, such as `worker.tune.rfp_margin`, so another value needs no compilation: in a
-tuning build (`secateur --tuning`) each is a UCI option of the same name. An edit of this file, however, makes the
-kernels compile again.
+Kernels read tunables from the worker, such as `worker.tune.rfp_margin`, so another value needs no compilation. In a
+tuning build (`secateur --tuning`) each tunable is a UCI option of the same name. An edit of this file, however, makes
+the kernels compile again.
 
 A parameter is not tunable, and is defined where it is used, if it changes the form of a technique (CHECK_PLIES), guards
 a rule of the game (NEAR_FIFTY_MOVES), is a unit or bound of a table (HISTORY_LIMIT), or has values that games could
@@ -48,10 +48,10 @@ TUNABLES: Final = (
     Tunable("correction_pawns", 100, 0, 300, 15),
     Tunable("correction_pieces", 75, 0, 300, 15),
     Tunable("correction_moves", 75, 0, 300, 15),
-    # Correction history: how far an error of 1000 centipawns moves an entry for each ply of the search's depth, in
-    # sixteenths of a centipawn.
+    # Correction history: the most that an error of 1000 centipawns moves an entry per ply of depth, in sixteenths of a
+    # centipawn.
     Tunable("correction_rate", 125, 30, 400, 18),
-    # Improving: whether the search compares the evaluation with that of the last turn, 0 or 1.
+    # Improving: whether the search compares the evaluation with that of the side's last turn, 0 or 1.
     Tunable("improving", 1, 0, 1, 1),
     # Razoring: greatest depth; margin = base + slope * depth * depth, centipawns.
     Tunable("razor_depth", 4, 0, 8, 1),
@@ -96,15 +96,15 @@ TUNABLES: Final = (
     Tunable("lmr_base", 80, 0, 160, 8),
     Tunable("lmr_factor", 45, 25, 70, 3),
     Tunable("lmr_history_divisor", 8000, 3000, 16000, 600),
-    # Hundredths of a ply by which the reduction is smaller for captures and promotions, in PV nodes, for killers and
-    # for checks; and by which it is larger if the side to move is not improving and if a cutoff is expected.
+    # Changes of the reduction, in hundredths of a ply. Smaller: for captures and promotions; in PV nodes; for killers;
+    # for checks. Larger: if the side to move is not improving; if a cutoff is expected.
     Tunable("lmr_noisy", 100, 0, 300, 15),
     Tunable("lmr_pv", 100, 0, 300, 15),
     Tunable("lmr_killer", 100, 0, 300, 15),
     Tunable("lmr_check", 100, 0, 300, 15),
     Tunable("lmr_not_improving", 100, 0, 300, 15),
     Tunable("lmr_cut_node", 100, 0, 300, 15),
-    # The same: larger if the TT move is a capture or promotion, and if the next ply's cutoffs exceed MANY_CUTOFFS.
+    # Also larger: if the TT move is a capture or promotion; if the cutoffs at the next ply exceed MANY_CUTOFFS.
     Tunable("lmr_tt_noisy", 100, 0, 300, 15),
     Tunable("lmr_cutoffs", 100, 0, 300, 15),
     # After a reduced search scores above alpha: the full search goes a ply deeper if the score exceeds the best score
@@ -140,9 +140,9 @@ TUNABLES: Final = (
     Tunable("check_bonus", 8000, 0, 32000, 1000),
     # Lazy SMP: centipawns added to every thread's score before the threads vote for a move.
     Tunable("vote_base", 10, 1, 60, 3),
-    # Time for a normal move: the number of moves, at most, that a clock must last for; the plan in percent of an even
-    # share; the hard limit in percent of the plan; the most of the clock that a move may take, in percent, in general
-    # and for the last move before the time control; the most that the plan may take of that, in percent.
+    # Time for a move on a clock: the greatest number of moves to plan for; the plan in percent of an even share; the
+    # hard limit in percent of the plan; the most of the clock that a move may take, in percent, in general and for the
+    # last move before the time control; the most that the plan may take of that, in percent.
     Tunable("time_horizon", 50, 20, 80, 3),
     Tunable("time_share", 110, 50, 200, 8),
     Tunable("time_overrun", 400, 200, 900, 35),
@@ -159,7 +159,7 @@ TUNABLES: Final = (
     Tunable("time_stable_base", 130, 100, 200, 6),
     Tunable("time_stable_step", 8, 0, 20, 1),
     Tunable("time_stable_least", 75, 40, 100, 4),
-    # A falling score: hundredths of a percent a centipawn; the most centipawns of fall and of rise that count.
+    # A falling score: hundredths of a percent per centipawn; the most centipawns of fall and of rise that count.
     Tunable("time_fall_slope", 80, 0, 200, 10),
     Tunable("time_fall_most", 60, 20, 150, 8),
     Tunable("time_rise_most", 25, 0, 80, 5),
@@ -209,11 +209,11 @@ OFF: Final = {
 
 
 def plain() -> dict[str, int]:
-    """Returns values by name, beyond their ranges, that make the search plain alpha-beta with quiescence.
+    """Returns values by name, some beyond their ranges, that make the search plain alpha-beta with quiescence.
 
-    It reduces, extends and corrects nothing and takes no score from the TT. It prunes only by mate distance and, in
-    quiescence, by SEE. Its value is the minimax value of the game in `search.theory.chess_game`; the reference search
-    there finds the same value.
+    That search reduces, extends and corrects nothing and takes no score from the TT. It prunes only by mate distance
+    and, in quiescence, by SEE. Its value is the minimax value of the game in `search.theory.chess_game`; the reference
+    search there finds the same value.
     """
     return defaults() | OFF
 

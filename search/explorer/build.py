@@ -1,4 +1,4 @@
-"""Functions that select and load the tracing build of the kernels. Importing this module does not import the kernels.
+"""Selects and loads the tracing build of the kernels. Importing this module does not import the kernels.
 
 Loading takes a second from the cache, or half a minute if the kernels must be compiled. A separate thread loads the
 kernels, so that a waiting caller gets progress reports and can stop waiting early.
@@ -36,7 +36,7 @@ def choose_tracing() -> None:
 
 
 class KernelLoader:
-    """A loader of the kernels that a recorded search runs. Any number of threads may wait; the kernels load once."""
+    """A loader of the kernels that a recorded search needs. Any number of threads may wait; the kernels load once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -63,7 +63,7 @@ class KernelLoader:
             now = time.monotonic()
             if now >= due and self._thread.is_alive():
                 due = now + every
-                job.tell(f"loading {self._step}, {now - self._began:.0f} s so far; a new version is compiled once")
+                job.tell(f"loading {self._step}, {now - self._began:.0f} s so far; this takes longest the first time")
         if self._error is not None:
             raise self._error
 

@@ -6,7 +6,7 @@ A document is one JSON object. Its long tables are stored as columns, so that a 
     engine, evaluation      the engine with its version, and the evaluation that it used
     fen, before, position   the game's first position (FEN), its moves (UCI), and the position that was searched (FEN)
     chess960                whether castling is written as king takes rook
-    limits, without         {"depth", "nodes", "milliseconds"}, null for no limit; keys of techniques switched off
+    limits, without         {"depth", "nodes", "milliseconds"}, null for no limit; the SWITCHES that were switched off
     scores                  {"infinite", "mate", "mate_bound"}: a mate in n plies scores mate - n, at least mate_bound
     result                  {"move", "score", "value", "depth", "line", "nodes", "visits"}: "score" is a text for
                             people, "value" the same in centipawns, "line" the principal variation
@@ -20,7 +20,7 @@ A document is one JSON object. Its long tables are stored as columns, so that a 
     searches, stages, types [{"key", "text"}]; the columns "search", "stage" and "type" are indices into these lists
     statistics              see `search.explorer.measures`
     truncated, left_out     whether the recording is incomplete, and how much is missing: {"visits", "pruned"}
-    costs                   null, or the node counts of searches without each technique, see `search.explorer.costs`
+    costs                   null, or node counts without each technique in turn, see `search.explorer.costs`
 
 Scores in columns are centipawns from the view of the side to move at that node. If a position is searched again, with
 another depth or window, the new search is another visit below the same parent; its column "search" says why.
@@ -53,7 +53,7 @@ REASONS: Final = (
     ("stopped", "the search was stopped before this node ended"),
     ("draw", "a draw by the rules: repetition, fifty moves, or too little material to mate"),
     ("mate-distance", "a shorter mate is already known: nothing here can change the result"),
-    ("table", "the transposition table contains a score or bound of at least this depth that suffices for this window"),
+    ("table", "the transposition table has a score or bound from an equal or greater depth that decides this window"),
     ("razoring", "the evaluation is so far below alpha that only a capture could help, and quiescence finds none"),
     ("reverse-futility", "the evaluation is so far above beta that the opponent cannot catch up within the next plies"),
     ("null-move", "even passing fails high, so a real move surely will"),
@@ -70,7 +70,7 @@ REASONS: Final = (
     ("futility", "futility pruning: the evaluation is so far below alpha that no quiet move will raise it to alpha"),
     ("evasions", "quiescence: enough other check evasions have been tried"),
     ("history", "history pruning: this move has often failed before"),
-    ("exchange-quiet", "SEE pruning: the moved piece would be lost on its new square"),
+    ("exchange-quiet", "SEE pruning: the moved piece would lose too much material on its new square"),
     ("exchange-noisy", "SEE pruning: this move loses more material than a search of this depth can win back"),
     ("delta", "delta pruning: even winning the captured piece for nothing would not raise the score above alpha"),
     ("exchange-quiescence", "quiescence: the exchange that this move starts loses material"),
@@ -104,7 +104,7 @@ STAGES: Final = (
     ("killer", "a quiet move that refuted a sibling"),
     ("counter", "the quiet move that last refuted the opponent's move"),
     ("quiet", "quiet moves by their history"),
-    ("loser", "captures that lose material"),
+    ("loser", "captures and promotions that lose material, and underpromotions"),
 )
 
 TYPES: Final = (

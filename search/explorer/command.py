@@ -77,7 +77,7 @@ def _parser() -> Parser:
     )
     recording.add_argument("--nodes", type=int, metavar="N", help="stop after this many nodes")
     recording.add_argument(
-        "--costs", action="store_true", help="search again without each technique, and record the node counts"
+        "--costs", action="store_true", help="search again without each technique in turn, and record the node counts"
     )
     parser.add_quiet()
     return parser
@@ -168,7 +168,7 @@ def _say(text: str, quiet: bool) -> None:
 
 
 def _print_text(opened: dict[str, Any], path: Path) -> int:
-    """Prints the report of a recording, or the search of a trace or tree as indented text with windows and values."""
+    """Prints the report of a recording, or searches a tree and prints the search as text with windows and values."""
     from search.explorer import service
 
     document = opened.get("document")

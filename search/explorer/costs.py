@@ -1,7 +1,7 @@
-"""Node counts of searches with one technique switched off. A recording's statistics only estimate these counts.
+"""Node counts of searches, each with one technique switched off. A recording's statistics only estimate the savings.
 
-Each count comes from a separate search of the same position to the same depth, which starts from an empty TT and is
-not limited by the window of a node above. The counts, and a document's `costs`, have this form:
+Each count comes from a separate search of the same position to the same depth. Each search starts from an empty TT, and
+the window of a node above does not limit it. The counts, and a document's `costs`, have this form:
 
     {"depth", "nodes", "value", "without": [{"reason", "nodes", "value"}]}
 
@@ -25,7 +25,7 @@ from search.limits import Limits
 def costs_at(
     game: Game, depth: int, reasons: Iterable[str], job: Job, *, classical: bool = False, without: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Searches a position to `depth` unchanged, then without each technique of `reasons` (keys of SWITCHES).
+    """Searches a position to `depth` plies: once unchanged, and once without each of `reasons` (keys of SWITCHES).
 
     Returns the node counts. `classical` and `without` apply to all searches, as in `record`. Tells the job which search
     is running. Raises RecordingError if `record` does, and `StoppedError` if the job is stopped.

@@ -6,7 +6,7 @@
     lattice                 {"kind", "spec"}, null for numbers
     tree                    columns, a row for each node in preorder: "parent" (-1 at the root), "leaf" (text of a
                             leaf's value, null at inner nodes), "label"; and "mover", who moves first: "max" or "min"
-    order, order_name       all nodes in the order of an unpruned search, null for preorder; the name of that order
+    order, order_name       all nodes in the order of an unpruned search (null: preorder); that order's name
     events                  columns, a row for each event: "kind" and "reason" are indices into "kinds" and "reasons",
                             "node", "other": nodes; "alpha", "beta", "value": indices into "texts"; -1 means none
     kinds, sentences        the kinds of events, and an object with a sentence for each kind
@@ -15,7 +15,7 @@
     result                  {"value": text, "line": nodes of the principal variation}
     statistics              "visited", "evaluated", "pruned", "cuts", "table_hits"; "nodes" and "leaves" of the tree,
                             which are also "minimax_visited" and "minimax_evaluated"; "minimal_leaves", the fewest
-                            leaves that prove the value, or -1; "uniform": {"branching", "depth", "bound"} or null
+                            leaves proving the value (-1: unknown); "uniform": {"branching", "depth", "bound"} or null
     request                 the request for this search, which can be sent again; null if unknown
 
 Columns of small numbers keep a document small: 100,000 events take about 2 MB.

@@ -22,7 +22,7 @@ class Example:
     """An example tree and the settings of its search.
 
     `make` is the tree's text, or a function that returns it. `algorithm` is the key of the algorithm that the page
-    chooses, or "" for any algorithm for numbers. `lattice` is (kind, spec), or None for numbers.
+    selects; "" keeps any algorithm for numbers. `lattice` is (kind, spec), or None for numbers.
     """
 
     key: str
@@ -110,7 +110,7 @@ _GROUPS: Final = {
         Example(
             "uniform",
             "3 children, 4 plies, at random",
-            "81 leaves. Best first, alpha-beta visits Knuth and Moore's 17 leaves; worst first, it visits all 81.",
+            "In the best order, alpha-beta visits 17 of the 81 leaves (Knuth and Moore); in the worst order, all 81.",
             partial(_uniform, 3, 4, 1),
         ),
         Example(
@@ -136,13 +136,13 @@ _GROUPS: Final = {
         Example(
             "tic-tac-toe-start",
             "Tic-tac-toe: the empty board, 4 plies",
-            "Leaf values are guesses that count open lines. Many positions recur: try a transposition table.",
+            "Leaf values count open lines (a static evaluation). Many positions recur: try a transposition table.",
             partial(_tic_tac_toe, ".........", 4),
         ),
         Example(
             "connect-four",
             "Connect Four: the start, 4 plies",
-            "Leaf values are guesses that count the lines that only one side can still complete.",
+            "Leaf values count the lines that only one side can still complete (a static evaluation).",
             partial(_connect_four, "", 4),
         ),
     ),

@@ -7,7 +7,7 @@ The statistics are computed only from other fields of the document (see `search.
                     iteration (see iterations and trees); each is null if unknown
     first_move      which move was the best, at nodes of the main search that ended with a cutoff or an exact value:
                     {"nodes": the number of these nodes, "first": the number whose first move was the best, "share":
-                    first / nodes, "by_number": the numbers with move 1, 2 ... 9, or a later one as the best move}
+                    first / nodes, "by_number": how often the best move was number 1, 2 ... 9, or a later one}
     quiescence_first_move  the same for nodes of quiescence, but only those that ended with a cutoff
     iterations      for each complete iteration {"depth", "nodes", "branching": nodes ** (1 / depth), "growth": nodes
                     divided by the nodes of the previous complete iteration}
@@ -19,9 +19,9 @@ The statistics are computed only from other fields of the document (see `search.
 
 Plain minimax visits every node of the full tree. At ply k, there are m0 * m1 * ... * m(k-1) nodes, where mi is the
 mobility at ply i. Any search without selectivity must visit at least Knuth and Moore's minimal tree to prove the value.
-At ply k, its size is the product of all mi with even i < k, plus the product of all mi with odd i < k, minus one ("An
-analysis of alpha-beta pruning", Artificial Intelligence 6, 1975, here with branching that changes from ply to ply). The
-recorded search may still be smaller, because it reduces and skips moves and finds positions in the TT.
+At ply k, that tree has E + O - 1 nodes: E is the product of all mi with even i < k, and O that of all mi with odd i < k
+("An analysis of alpha-beta pruning", Artificial Intelligence 6, 1975, here with branching that changes from ply to
+ply). The recorded search may still be smaller, because it reduces and skips moves and finds positions in the TT.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _SPARED: Final = (
 
 COSTS: Final = (
     "Estimated from this recording. A move that was skipped, or left over after a cutoff, is assumed to save as many "
-    "visits as an average searched move at nodes of the same depth, including repeated searches. A node that ended "
-    "without searching its moves is assumed to save the average number of visits in the subtree of a node of the same "
-    "depth that did search moves, minus its own visits. The most promising moves come first, and the saved searches "
-    "would have pruned too, so the result is only a rough estimate."
+    "visits as a searched move took on average at nodes of the same depth, repeated searches included. For a node "
+    "that ended without searching its moves, the estimate is the average number of visits in the subtree of a node of "
+    "the same depth that did search moves, minus the visits that the first node took. The most promising moves come "
+    "first, and the saved searches would have pruned too, so the result is only a rough estimate."
 )
 
 #: The columns of nodes by name, with keys instead of codes (see `decoded`).
@@ -154,7 +154,7 @@ def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
 
     The means come from the last iteration with rows; if no iteration has rows, the result is []. Quiescence counts only
     at plies that the main search does not reach, because it mostly sees positions after captures. A ply without visits
-    takes the mean from two plies above.
+    takes the mean of the ply two above it (ply 1: that of the root).
     """
     recorded = [iteration for iteration in iterations if iteration["first_node"] >= 0]
     if not recorded:

@@ -67,7 +67,7 @@ def _play(board: chess.Board, moves: Sequence[str], *, may_pass: bool = False) -
         except ValueError:
             move = None
         if move is None or not (move or may_pass):
-            raise PositionError(f"illegal move {_quoted(text)} (number {number} of the moves)")
+            raise PositionError(f"illegal move {_quoted(text)} (number {number} in the list of moves)")
 
 
 def _playable(board: chess.Board) -> chess.Board:

@@ -34,8 +34,8 @@ from search.techniques import BY_NAME, switched_off
 #: The default number of visits that a recording can hold.
 DEFAULT_CAPACITY: Final = 200_000
 
-# The keys of `chess_document.STAGES` by the stage of the picker just after it has returned a move. After the TT move
-# and after a killer, the picker is already at the next stage.
+# The keys of `chess_document.STAGES` by the stage of the picker just after it has returned a move. After the TT move,
+# a killer or the counter move, the picker is already at the next stage.
 _STAGE_KEYS: Final = {
     ROOT: "root",
     NOISY_START: "table",
@@ -51,7 +51,7 @@ _SCORES: Final = {"infinite": INFINITE, "mate": MATE, "mate_bound": MATE_BOUND}
 
 @dataclass
 class _Search:
-    """A finished search: its iterations, and the numbers of rows and nodes in total at the end of each iteration."""
+    """A finished search: its iterations, and for each one the total numbers of rows and nodes at its end."""
 
     worker: Any
     iterations: list[Iteration] = field(default_factory=list)
@@ -190,7 +190,7 @@ def _move_texts(rows: Any, skips: Any, chess960: bool) -> tuple[list[str], list[
     return texts, np.where(has_none, -1, indexes).tolist(), np.searchsorted(codes, skips["move"]).tolist()
 
 
-#: The fields of `search.kernels.tracing.NODE` whose names differ from their columns, by the name of the column.
+#: The fields of `search.kernels.tracing.NODE` by the name of their column, if the two names differ.
 _FIELDS: Final = {
     "type": "expected",
     "eval": "static_eval",

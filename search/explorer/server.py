@@ -1,8 +1,8 @@
 """The explorer's server, which serves the page and its searches to this machine only.
 
-It listens on 127.0.0.1. Another web page in the same browser could still try to send requests: through a name that
-resolves to 127.0.0.1, which the check of the Host header refuses, or by posting forms, which the checks of Origin and
-content type refuse. Paths are looked up in a table of the page's files, so no other file can be read.
+It listens on 127.0.0.1. The page of another site could still make the user's browser send requests. If they name a
+host that resolves to 127.0.0.1, the check of the Host header refuses them; if they post forms, the checks of Origin and
+content type do. Paths are looked up in a table of the page's files, so no other file can be read.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class _Jobs:
 
     @contextmanager
     def _entered(self, name: str, job: Job) -> Iterator[None]:
-        """Registers a job for the `with` block unless `name` is "". Raises RequestError for an invalid or used name."""
+        """Registers a job for the `with` block unless `name` is "". Raises RequestError if it is invalid or in use."""
         if name and not _JOB_NAME.fullmatch(name):
             raise RequestError("a job's name must be 1 to 64 letters, digits or hyphens")
         if name in self._jobs:
@@ -200,7 +200,7 @@ async def _stop_when_gone(request: Request, job: Job) -> None:
 
 
 async def _body(request: Request) -> object:
-    """Returns a request's JSON value. Raises RequestError if its type or body is not JSON, or if it is too long."""
+    """Returns a request's JSON value. Raises RequestError if the type or body is not JSON or the body is too long."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RequestError("the content type of a request must be application/json")
     data = bytearray()
@@ -247,7 +247,7 @@ class _Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         hosts = [value.lower() for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return _json({"error": "this server answers only this machine, not the host in the Host header"}, 421)
+            return _json({"error": "the Host header does not name this server"}, 421)
         origins = [value.lower() for name, value in scope["headers"] if name == b"origin"]
         if any(origin.partition(b"://")[2] not in self._hosts for origin in origins):
             return _json({"error": "only the page itself may send requests"}, 403)
@@ -278,7 +278,7 @@ def listen(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if os.name == "posix":
-            # Allows a port that another server has just released. On Windows, the option has another meaning.
+            # Allows binding to a port that another server has just released. On Windows the option has another meaning.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
         listener.listen(MOST_CONNECTIONS)

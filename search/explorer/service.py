@@ -113,13 +113,13 @@ class _Asked:
         return f"random, seed {self.seed}" if self.order == "random" else _ORDER_NAMES[self.order]
 
     def run(self, job: Job) -> Run:
-        """Returns the finished run. Raises `StoppedError` if the job is stopped, and the errors of `algorithms.run`."""
+        """Runs the search. Raises `StoppedError` if the job is stopped, and the errors of `algorithms.run`."""
         job.go_on(f"searching {len(self.tree):,} nodes, {self.order_name()}")
         return run(self.tree, self.algorithm, children=self.children(), lattice=self.lattice, check=job.check)
 
 
 def _ask(body: object) -> _Asked:
-    """Returns the requested search. Raises TreeError if the tree's text is invalid, and RequestError if `body` is."""
+    """Returns the requested search. Raises TreeError for errors in the tree's text, RequestError for other errors."""
     fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title"))
     text = _text(fields, "text", most=None)
     form = fields.get("format")
@@ -333,7 +333,7 @@ def chess(body: object, job: Job) -> Document:
 
 @_answer
 def cost(body: object, job: Job) -> dict[str, Any]:
-    """Returns the node counts of searches of a position, unchanged and without each technique (see `costs_at`)."""
+    """Returns the node counts of `costs_at` for the requested position, depth and techniques."""
     fields = _fields(body, ("fen", "moves", "chess960", "depth", "classical", "without", "reasons"))
     fen = _text(fields, "fen")
     depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)

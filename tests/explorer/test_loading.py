@@ -41,7 +41,7 @@ def test_who_waits_gets_reports(release: threading.Event) -> None:
     KernelLoader().wait(Job(tell), every=0.1)
     assert len(told) == 3
     assert told[-1].startswith("loading search kernels (2 of 2), ")
-    assert told[-1].endswith(" s so far; a new version is compiled once")
+    assert told[-1].endswith(" s so far; this takes longest the first time")
 
 
 def test_who_does_not_want_to_wait_may_go_and_the_loading_goes_on(release: threading.Event) -> None:

@@ -57,8 +57,8 @@ def test_the_start_of_a_game_is_chosen() -> None:
         ("4k3/8/8/8/8/8/4R3/4K3 w - - 0 1", None, "illegal position: opposite check"),
         ("4k3/8/8/8/8/8/8/4K3 x - - 0 1", None, "bad FEN '4k3/8/8/8/8/8/8/4K3 x - - 0 1': "),
         ("4k3/8/8/8/8/8/8/4K4 w - - 0 1", None, "bad FEN "),
-        ("startpos moves e2e4 e2e4", None, "illegal move 'e2e4' (number 2 of the moves)"),
-        ("startpos moves e2e9", None, "illegal move 'e2e9' (number 1 of the moves)"),
+        ("startpos moves e2e4 e2e4", None, "illegal move 'e2e4' (number 2 in the list of moves)"),
+        ("startpos moves e2e9", None, "illegal move 'e2e9' (number 1 in the list of moves)"),
         (chess.STARTING_FEN, "3w", "a move can be chosen only in a PGN"),
         ("hello world", None, "neither a FEN nor a PGN: 'hello world'"),
         ("x" * 200, None, "neither a FEN nor a PGN: 'xxx"),
@@ -81,5 +81,5 @@ def test_a_recorded_game_may_pass() -> None:
     game = replay(chess.STARTING_FEN, ["e2e4", "0000", "d2d4"], chess960=False)
     assert game.board.turn == chess.BLACK
     assert len(game.keys) == 4
-    with pytest.raises(PositionError, match=r"illegal move 'e2e5' \(number 1 of the moves\)"):
+    with pytest.raises(PositionError, match=r"illegal move 'e2e5' \(number 1 in the list of moves\)"):
         replay(chess.STARTING_FEN, ["e2e5"], chess960=False)

@@ -10,7 +10,7 @@ const LOOKS = {PV: ["diamond", "best"], CUT: ["up", "min"], ALL: ["down", "max"]
 const MOVE_SEARCHES = new Set(["move", "full-depth", "open-window"]);
 // How a null move is written in recordings, and how the page shows it.
 const NULL_MOVE = "0000", PASS = "pass";
-// If a tree has more nodes, its lower plies are collapsed at first.
+// If a tree has more nodes than this, most nodes off the principal variation are collapsed at first.
 const SHOWN_AT_ONCE = 400;
 
 function demand(condition, message) {
@@ -58,7 +58,7 @@ class Recording {
 
   #kind(row, depth) { return `${this.columns.quiescence[row] ? "q" : ""}${depth}`; }
 
-  /** Returns the mean visits per searched move at this row's depth, or at the next lower depth with any, or else 1. */
+  /** Returns the mean visits per searched move at this row's depth, at the next lower depth that has any, or else 1. */
   costOfMove(row) {
     for (let depth = this.columns.depth[row]; depth >= 0; depth--) {
       const sum = this.sums.get(this.#kind(row, depth));

@@ -5,7 +5,7 @@ import {hierarchy, tree as tidy} from "./vendor/d3-hierarchy/d3-hierarchy.min.js
 export const LEVEL = 84;
 const GAP = 10;
 
-/** The layout of a tree at scale 1, in pixels: `x`, `y` of each node; `left`, `right`, `low` (bottom) of its subtree.
+/** The layout of a tree at scale 1, in pixels: `x`, `y` of each node; `left`, `right`, `low` (bottom) of each subtree.
  *
  * `model` has `count`, `root`, `children(node)` and `width(node)`, the width of a node's text. Children of nodes in
  * the set `collapsed` are left out. `order` lists the nodes that are laid out, parents before their children.
@@ -160,7 +160,7 @@ export class SvgSurface {
 
 // A subtree that is narrower on the screen than this number of pixels is drawn as one wedge.
 const WEDGE = 5;
-// Below the first scale, no node has a window and only the current node a label; below the second, none has a value.
+// Below WINDOW_SCALE no window is drawn, and only the current node's label. Below TEXT_SCALE no value is drawn either.
 const WINDOW_SCALE = 0.62, TEXT_SCALE = 0.34;
 const RADIUS = 17;
 // The largest scale of a node, however far the user zooms in.

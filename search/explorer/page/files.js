@@ -10,7 +10,7 @@ import {kindOf} from "./trace.js";
 export async function share() {
   if (!state.request) return say("An imported search has no address: export it as JSON instead.");
   const fragment = await pack({request: state.request, event: position(), selected: first().selected});
-  if (!fragment) return say("This tree is too large for an address: export it as JSON instead.");
+  if (!fragment) return say("This search is too large for an address: export it as JSON instead.");
   history.replaceState(null, "", fragment);
   $("share-address").value = location.href;
   $("share-dialog").showModal();
@@ -106,7 +106,7 @@ export async function importFile(file) {
   });
 }
 
-/** Shows a document that was imported or with which the page was started. */
+/** Shows an imported document, or the document with which the page was started. */
 export function open(value) {
   const made = value.request ?? null;
   begin();

@@ -42,13 +42,13 @@ const WORDS = [
   ["alpha", "the value that MAX is sure of, here or at a node above"],
   ["beta", "the value that MIN can hold MAX to, here or at a node above"],
   ["window", "the interval from alpha to beta: only values inside it can still change the value of the root"],
-  ["cut", "The value so far has reached the other side's bound. That side will avoid this node, so its other children cannot matter."],
+  ["cut", "The value so far has reached the other side's bound. That side will avoid this node, so the node's other children cannot matter."],
   ["principal variation", "best play by both sides"],
 ];
 const TREE_WORDS = [
   ["visited", "a node that the search reached; a node that is visited twice counts twice"],
   ["valued", "a leaf whose value the search needed; alpha-beta skips many leaves"],
-  ["table hit", "a visit that was answered by the stored value of an earlier search of the same position"],
+  ["table hit", "a visit that needed no search, because the table contained a usable value from an earlier search of the position"],
   ["join, meet", "in a lattice, the least element that is at least both values, and the greatest that is at most both. For numbers, they are max and min."],
 ];
 const CHESS_WORDS = [

@@ -36,7 +36,7 @@ export class Panel {
     this.trace = null;
   }
 
-  /** Shows a tree document from its beginning. Throws DocumentError before anything is changed. */
+  /** Shows a tree document from its beginning. If it is damaged, throws DocumentError and changes nothing. */
   load(document) {
     const trace = opened(Trace, document);
     const samePlaces = this.trace?.nodes === trace.nodes && this.trace?.document.title === document.title &&

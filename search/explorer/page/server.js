@@ -29,7 +29,7 @@ export async function ask(path, body, signal) {
 const underWay = new Set();
 let current = new AbortController();
 
-/** Works like `ask`, for requests that may take long: the user can stop them, and the page shows their progress. */
+/** Works like `ask`, for requests that may take long. The user can stop them, and the page shows their progress. */
 export async function search(path, body) {
   const name = crypto.randomUUID();
   underWay.add(name);
@@ -64,7 +64,7 @@ export function complain(error, mark = null) {
   if (error.line && error.isText && mark) mark(error.line, error.column);
 }
 
-/** Runs `work`, an async function, and shows its errors. Returns its result, undefined after an error. */
+/** Runs `work`, an async function, and shows its errors. Returns the result of `work`, or undefined after an error. */
 export async function busily(work, mark = null) {
   if (busy++ === 0) begin();
   try {

@@ -5,7 +5,7 @@ import {showBoard} from "./recording.js";
 import {$, first, isChess, make, number, position, state} from "./shared.js";
 import {showStatistics} from "./statistics.js";
 
-// The most nodes of a path that are shown; a longer path is shown without its middle.
+// The page shows at most this many nodes of a path. It leaves out the middle of a longer path.
 const MOST_PATH = 60;
 
 export function seek(index) {
@@ -100,7 +100,7 @@ export function run() {
 
 function frame(now) {
   if (!player.playing) return;
-  // After the tab was hidden, the player does not catch up on the events of that time.
+  // When a hidden tab is shown again, the player does not catch up on the missed events.
   player.due += Math.min(now - player.last, 500) * player.speed / 1000;
   player.last = now;
   const events = Math.floor(player.due);

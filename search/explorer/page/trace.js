@@ -110,7 +110,7 @@ const STATUS = 0, ALPHA = 1, BETA = 2, VALUE = 3, ENTERED = 4, ANSWERED = 5, OWN
 // The state of the whole search, in the cells after those of the nodes.
 const COUNTERS = ["visited", "evaluated", "pruned", "cuts", "table_hits", "current"];
 
-/** The state of a search after its first `index` events. It depends only on that number.
+/** The state of a search after its first `index` events. The state depends only on `index`.
  *
  * All state is in one array of cells. A replayed event writes the cells that it changes and their old contents to a
  * journal, so that stepping back restores them exactly.
@@ -249,7 +249,7 @@ export class Replay {
     }
   }
 
-  /** Counts a node as skipped in the branch below `top`; if `top` is -1, no longer counts it. */
+  /** Counts a node as skipped with the branch whose top is `top`. If `top` is -1, no longer counts the node as skipped. */
   #cover(node, top) {
     this.#set(node * FIELDS + SKIPPED_WITH, top);
     this.#count("pruned", top < 0 ? -1 : 1);

@@ -78,7 +78,7 @@ def test_a_recording_on_the_command_line_tells_of_compiling(tmp_path: Path, monk
         # The first line says that kernels must be compiled.
         line = next((line for line in process.stderr if line.startswith("secateur explore: loading ")), "")
         process.kill()
-    assert line.endswith(" s so far; a new version is compiled once\n")
+    assert line.endswith(" s so far; this takes longest the first time\n")
 
 
 def test_the_page_says_how_far_compiling_is_and_need_not_wait_for_it(browser: Any, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_the_page_says_how_far_compiling_is_and_need_not_wait_for_it(browser: An
     ):
         page.page.click("#tab-chess")
         page.page.click("#chess-search")
-        page.page.wait_for_selector("#work:has-text('a new version is compiled once')")
+        page.page.wait_for_selector("#work:has-text('this takes longest the first time')")
         box = page.page.locator("#work").bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 360
