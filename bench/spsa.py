@@ -49,8 +49,8 @@ class SpsaError(CommandError, ValueError):
 class Schedule:
     """The sizes of the perturbations and updates in each iteration. Iterations are counted from 0.
 
-    In the last iteration, a parameter is perturbed by its step, and each point won shifts the parameter by `gain` steps
-    (fishtest's R). Both amounts are larger in earlier iterations. Raises `SpsaError` if an argument is invalid.
+    In the last iteration, a parameter is perturbed by its step, and each net win (wins less losses) shifts it by `gain`
+    steps (fishtest's R). Both amounts are larger in earlier iterations. Raises `SpsaError` if an argument is invalid.
     """
 
     iterations: int
@@ -67,7 +67,7 @@ class Schedule:
         return math.pow(self.iterations / (iteration + 1), GAMMA)
 
     def follow(self, iteration: int) -> float:
-        """Returns the shift of a parameter for each point won (Spall's a_k / c_k), in units of the parameter's step."""
+        """Returns the shift of a parameter for each net win (Spall's a_k / c_k), in units of the parameter's step."""
         stability = STABILITY * self.iterations
         decay = math.pow((stability + self.iterations) / (stability + iteration + 1), ALPHA)
         return self.gain * decay / self.perturbation(iteration)

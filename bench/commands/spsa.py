@@ -79,7 +79,7 @@ def parser() -> Parser:
     how.add_argument(
         "--gain",
         type=float,
-        help="steps by which each point won shifts a value in the last iteration; fishtest's R "
+        help="steps by which each net win (wins minus losses) shifts a value in the last iteration; fishtest's R "
         f"(default {GAIN_ITERATIONS:g} / iterations, {GAIN_MAX:g} at most)",
     )
     how.add_argument(
@@ -131,7 +131,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
-    """Plays a run, and prints and writes its results, as `--show` and `--write` say; returns the exit status."""
+    """Plays a run (not with `--show`), prints its results and, with `--write`, writes them; returns the exit status."""
     spsa = run.tuner(state)
     if options.write:
         _new_source(spsa)  # checks that the file can be edited, before games that may take hours

@@ -95,9 +95,9 @@ def verify(shard: Shard) -> None:
     try:
         settings = Settings(**{entry.name: shard.settings[entry.name] for entry in fields(Settings)})
     except KeyError as error:
-        raise ShardError(f"{shard.path}: the setting {error.args[0]} is missing from its head") from None
+        raise ShardError(f"{shard.path}: the setting {error.args[0]} is missing") from None
     except (TypeError, ValueError) as error:
-        raise ShardError(f"{shard.path}: the settings in its head are invalid: {error}") from None
+        raise ShardError(f"{shard.path}: invalid settings: {error}") from None
     scratch = (
         allocate(POSITION, 2),
         np.zeros(MAX_MOVES, np.int32),

@@ -246,7 +246,7 @@ class Trainer:
         return loss
 
     def validate(self) -> tuple[float | None, npt.NDArray[np.float64]]:
-        """Returns the validation positions' mean squared error (None if none exist) and scores in cp, float64[n]."""
+        """Returns the validation error, None without positions, and the network's scores of the positions in cp."""
         samples = self.pool.validation
         values = np.zeros(len(samples), np.float32)
         loss = float(outputs(self.layers, samples, self._blend, self._scratch[0], values))

@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
         print(json.dumps({**vars(found), "calibration": rows}, indent=2))
         return 0
     print(f"WIN_SCORE: Final = {found.win_score}\nSPREAD: Final = {found.spread}")
-    print(f"{found.positions} positions, loss {found.loss:.4f} ({found.plain_loss:.4f} for a model without scores)")
+    print(f"{found.positions} positions, loss {found.loss:.4f} ({found.plain_loss:.4f} without scores and material)")
     print("score  positions  expected  actual")
     for score, positions, expected, came in rows:
         print(f"{score:5d} {positions:10d} {expected:9.3f} {came:7.3f}")
