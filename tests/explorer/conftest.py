@@ -90,7 +90,7 @@ at_row = costs_at(game(f"{tactics} moves {' '.join(moves)}"), nodes["depth"][row
 job = Job()
 timer = Timer(0.3, job.stop)
 timer.start()
-documents["stopped"] = record(game("startpos"), Limits(depth=60), 20_000, job=job)
+documents["stopped"] = record(game("startpos"), Limits(depth=60), 2_000, job=job)
 timer.join()
 
 for name, document in documents.items():

@@ -170,7 +170,7 @@ def test_a_search_that_is_stopped_holds_what_was_searched_by_then(recorded: Reco
     assert 1 <= document["result"]["depth"] < 60
     assert not document["iterations"][-1]["complete"]
     assert chess.Move.from_uci(document["result"]["move"]) in chess.Board().legal_moves
-    assert document["left_out"]["visits"] == document["result"]["visits"] - 20_000
+    assert document["left_out"]["visits"] == document["result"]["visits"] - 2_000
 
 
 INTERPRETED = """
