@@ -271,7 +271,7 @@ class Searcher:
         return found.led_by(choose([found.score - line.score for line in found.lines], level, self.rng))
 
     def _report(self) -> None:
-        """Makes the running search, if any, report its state, and sets the alarm for the next report."""
+        """If a search is running, makes it report its state and sets the alarm for the next report."""
         run = self._run
         if run is not None:
             run.report()

@@ -1,7 +1,7 @@
-"""A cache of compiled kernels, in a folder whose name is a hash of everything that could change the machine code.
+"""A cache of compiled kernels. Its folder and file names contain hashes of whatever could change the machine code.
 
 Numba's own cache checks only the source file of the cached function, so it runs stale machine code after an edit to a
-callee in another file. It also does not verify its files, so a flipped bit crashes every start. Here, a file begins
+callee in another file. It also does not verify its files, so a flipped bit can crash every start. Here, a file begins
 with a checksum of its folder's name, its own name and the machine code. If a file is unusable, its kernel is compiled
 again and the file is replaced.
 """

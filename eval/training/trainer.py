@@ -157,7 +157,7 @@ def state_from(network: Network, recipe: Recipe) -> State:
     """Returns a state with a network's weights. Raises TrainingError if the recipe is for a network of another size."""
     if (network.hidden, network.buckets) != (recipe.hidden, recipe.buckets):
         raise TrainingError(
-            f"the start network must have hidden {recipe.hidden} and buckets {recipe.buckets} "
+            f"the start network must have hidden={recipe.hidden} and buckets={recipe.buckets} "
             f"(got {network.hidden} and {network.buckets})"
         )
     size = parameter_count(recipe.hidden, recipe.buckets)

@@ -169,7 +169,7 @@ def test_networks_that_cannot_be_trained_further(
     damaged = tmp_path / "damaged.snet"
     damaged.write_bytes(trained.read_bytes()[:-1])
     for start, more, words in (
-        (trained, ["--hidden", "64"], "the start network must have hidden 64 and buckets 8 (got 32 and 8)"),
+        (trained, ["--hidden", "64"], "the start network must have hidden=64 and buckets=8 (got 32 and 8)"),
         (tmp_path / "none.snet", [], f"{tmp_path / 'none.snet'}: No such file or directory"),
         (damaged, [], f"{damaged}: the file is cut short: "),
     ):
