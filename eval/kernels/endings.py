@@ -1,8 +1,8 @@
 """The choice between a network's value, the classical evaluation and a draw score, by the kind of ending.
 
 A network learns from games that are adjudicated long before a bare king is mated, or that end when the remaining pieces
-cannot win. So it knows neither how to mate a bare king nor that two knights cannot force mate, and it overrates a rook's
-pawn with a bishop of the wrong colour. `eval.terms.endgames` has rules for these endings.
+cannot win. So it knows neither how to mate a bare king nor that two knights cannot force mate, and it overrates a
+rook's pawn with a bishop of the wrong colour. `eval.terms.endgames` has rules for these endings.
 """
 
 from __future__ import annotations
