@@ -90,7 +90,7 @@ class ExternalRunner(Runner):
         book = Path("OPENINGS" + _book_suffix(plan.openings))
         return shlex.join([shutil.which(self.program) or self.program, *self.arguments(plan, book, pgn, Path())])
 
-    def run(self, plan: Plan, collector: Collector) -> None:
+    def run(self, plan: Plan, collector: Collector, games: Output | None) -> None:
         """Runs the program on `plan` without unfit engines, if enough remain, and passes the games to `collector`."""
         program, description, problems = self.required_program(), plan.description, collector.result.problems
         unfit = unfit_engines(description.engines, None)
@@ -103,7 +103,7 @@ class ExternalRunner(Runner):
         with tempfile.TemporaryDirectory(prefix="secateur-") as folder:
             book = Path(folder, "openings" + _book_suffix(plan.openings))
             book.write_text(book_text(plan.openings), encoding="utf-8")
-            games = Output(Path(description.pgn or Path(folder, "games.pgn")), is_pgn, "PGN file")
+            games = games or Output(Path(folder, "games.pgn"), is_pgn, "PGN file")
             # The program writes to a new file, because a user may change the PGN file meanwhile.
             place = games.path.absolute()
             descriptor, name = tempfile.mkstemp(".pgn", f"{place.stem[:60]}-", place.parent)
