@@ -119,7 +119,7 @@ def main(arguments: list[str]) -> int:
             say("secateur spsa: note: without --book, every game begins from the start position")
     with ExitStack() as held:
         if options.resume:
-            StateFile(path, "spsa", write=False)  # raises PairsError for a missing file, which `locked` would create
+            path.stat()  # raises OSError for a missing file, which `locked` would create
         if not options.show:
             held.enter_context(locked(path, remove=True))
         state = StateFile(path, "spsa", read=not is_new, write=not options.show)
