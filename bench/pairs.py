@@ -136,10 +136,7 @@ class StateFile:
         return head.startswith(b'{"%s": ' % self._key.encode())
 
     def _read(self, path: Path, text: bytes) -> None:
-        """Parses the file's contents. Ignores an incomplete last line, with a note on stderr.
-
-        Raises `PairsError` for an invalid line.
-        """
+        """Parses the contents; ignores an incomplete last line, with a note. Raises `PairsError` for a bad line."""
         whole = text[: text.rfind(b"\n") + 1]
         lines = whole.splitlines()
         try:
@@ -165,8 +162,7 @@ class StateFile:
             if not any(line.startswith(begun) for line in _LINES):  # this is not the beginning of a result
                 raise PairsError(f"{shown(path)}:{len(lines) + 1}: not a result of this run") from None
             if last:
-                command = self._key.replace("-", " ")
-                say(f"{command}: note: {shown(path)}:{len(lines) + 1}: ignored an incomplete result")
+                say(f"{self._key.replace('-', ' ')}: note: {shown(path)}:{len(lines) + 1}: ignored a partial result")
         self._text += whole
         if self._output is not None:
             self._output.keep = len(whole)
@@ -200,8 +196,7 @@ class StateFile:
         return (number for number in numbers if number not in self.results)
 
     def _write(self, line: dict[str, Any]) -> None:
-        data = self._unwritten + json.dumps(line).encode() + b"\n"
-        self._unwritten = b""
+        data, self._unwritten = self._unwritten + json.dumps(line).encode() + b"\n", b""
         self._text += data
         if self._output is None:
             return

@@ -294,16 +294,13 @@ def _new_source(spsa: Spsa) -> str:
     """Returns SOURCE's text with the tuned values. Raises OSError, or `SpsaError` if a tunable's row has changed."""
     source = SOURCE.read_text(encoding="utf-8")
     for row, value in zip(spsa.parameters, spsa.result().values(), strict=True):
-        old, new = (_source_row(item) for item in (row, replace(row, default=value)))
+        rest = f"{row.low}, {row.high}, {row.step})"
+        old, new = (f'Tunable("{row.name}", {default}, {rest}' for default in (row.default, value))
         if source.count(old) == 1:
             source = source.replace(old, new)
         elif source.count(new) != 1:  # else an earlier command wrote it
             raise SpsaError(f"search/tunables.py: {row.name} has changed since the run began: expected one row {old}")
     return source
-
-
-def _source_row(row: Tunable) -> str:
-    return f'Tunable("{row.name}", {row.default}, {row.low}, {row.high}, {row.step})'
 
 
 def _print(run: Run, spsa: Spsa, state: StateFile) -> None:

@@ -32,7 +32,7 @@ def test_a_killed_run_resumes_exactly(tmp_path: Path, torn: bytes, capsys: pytes
     assert cut.read_bytes() == before  # reading changes nothing
     state.add(2, faults=2)
     assert cut.read_bytes() == whole.read_bytes()
-    note = f"secateur spsa: note: {cut}:5: ignored an incomplete result\n"
+    note = f"secateur spsa: note: {cut}:5: ignored a partial result\n"
     assert capsys.readouterr().err == (note if torn else "")
 
 

@@ -240,6 +240,25 @@ def test_what_a_user_saves_while_the_engines_are_checked_stays(
     assert result.problems[0].startswith(f"{pgn}: cannot be written: the file was changed by another program;")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
+@pytest.mark.parametrize("later", [True, False])
+def test_games_that_a_user_moves_away_during_a_match_are_saved(
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: bool
+) -> None:
+    pgn, away, script = tmp_path / "games.pgn", tmp_path / "away", tmp_path / "cutechess-cli"
+    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
+    script.write_text(
+        f"#!/bin/sh\nwhile [ \"$1\" != -pgnout ]; do shift; done; printf '{game}' >>\"$2\"; mv \"$2\" {away}\n"
+        + (f"printf '{game.replace('1-0', '0-1')}' >>\"$2\"\n" if later else "")
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    result = play(describe(runner="cutechess", pgn=str(pgn)))
+    assert [found.result for found in read_games(pgn)] == (["1-0", "0-1"] if later else ["1-0"])
+    assert away.read_text() == game
+    assert result.problems == ["cutechess-cli ended with exit status 0 after 0 of 4 games; it printed nothing"]
+
+
 @pytest.fixture(params=PROGRAMS)
 def program(request: pytest.FixtureRequest) -> str:
     name = str(request.param)
