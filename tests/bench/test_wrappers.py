@@ -248,7 +248,7 @@ def test_games_that_a_user_moves_away_during_a_match_are_saved(
     pgn, away, script = tmp_path / "games.pgn", tmp_path / "away", tmp_path / "cutechess-cli"
     game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
     script.write_text(
-        f"#!/bin/sh\nwhile [ \"$1\" != -pgnout ]; do shift; done; printf '{game}' >>\"$2\"; mv \"$2\" {away}\n"
+        f'#!/bin/sh\nwhile [ "$1" != -pgnout ]; do shift; done; printf \'{game}\' >>"$2"; mv "$2" {away}\n'
         + (f"printf '{game.replace('1-0', '0-1')}' >>\"$2\"\n" if later else "")
     )
     script.chmod(0o755)
