@@ -241,7 +241,7 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
 
 
 def _take_over(games: Output, path: Path, played: IO[bytes], problems: list[str]) -> None:
-    """Moves games from `played`, and any new file at `path`, to `games`. Keeps games there if no new one is complete."""
+    """Moves games from `played`, and any new file at `path`, to `games`. If none is complete, keeps earlier ones."""
     try:
         data = played.read(MOST_BYTES)
         with contextlib.suppress(OSError):
