@@ -23,7 +23,7 @@ from bench.openings import Opening
 from bench.results import GameResult
 from engine.errors import CommandError
 from engine.files import Output, count_of, parse_json, read_bytes, reason, shown
-from engine.progress import Display, duration
+from engine.progress import Display, duration, say
 
 #: A run stops after this many failed items in a row, because the engine or the machine must be faulty.
 PATIENCE: Final = 20
@@ -116,6 +116,7 @@ class StateFile:
         self._key = f"secateur-{command}"
         self._output: Output | None = None
         self._text = bytearray()
+        self._unwritten = b""
         if path is None:
             return
         try:
@@ -135,7 +136,7 @@ class StateFile:
         return head.startswith(b'{"%s": ' % self._key.encode())
 
     def _read(self, path: Path, text: bytes) -> None:
-        """Parses the file's contents, except an incomplete last line. Raises `PairsError` for an invalid line."""
+        """Parses the contents; ignores an incomplete last line, with a note. Raises `PairsError` for a bad line."""
         whole = text[: text.rfind(b"\n") + 1]
         lines = whole.splitlines()
         try:
@@ -152,9 +153,16 @@ class StateFile:
                 self._take(parse_json(line))
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise PairsError(f"{shown(path)}:{number}: not a result of this run") from None
-        begun = re.sub(rb"-?\d+|-$", b"0", text[len(whole) :].rstrip(b"\0"))
-        if not any(line.startswith(begun) for line in _LINES):  # this is not the beginning of a result
-            raise PairsError(f"{shown(path)}:{len(lines) + 1}: not a result of this run")
+        last = text[len(whole) :].rstrip(b"\0")
+        try:
+            self._take(parse_json(last))
+            self._unwritten = last + b"\n"  # a whole result, of which only the end of the line is missing
+        except (ValueError, KeyError, TypeError, AttributeError):
+            begun = re.sub(rb"-?\d+|-$", b"0", last)
+            if not any(line.startswith(begun) for line in _LINES):  # this is not the beginning of a result
+                raise PairsError(f"{shown(path)}:{len(lines) + 1}: not a result of this run") from None
+            if last:
+                say(f"{self._key.replace('-', ' ')}: note: {shown(path)}:{len(lines) + 1}: ignored a partial result")
         self._text += whole
         if self._output is not None:
             self._output.keep = len(whole)
@@ -188,7 +196,7 @@ class StateFile:
         return (number for number in numbers if number not in self.results)
 
     def _write(self, line: dict[str, Any]) -> None:
-        data = json.dumps(line).encode() + b"\n"
+        data, self._unwritten = self._unwritten + json.dumps(line).encode() + b"\n", b""
         self._text += data
         if self._output is None:
             return

@@ -150,13 +150,13 @@ class PgnLog:
 
     If a write fails, the games wait in memory until the next append. The first write truncates the file to the size
     given to `go_on` (default: 0). If another program has removed, replaced or changed the file, `output` becomes a new
-    file in the same folder for all further games. The constructor raises OSError for a file that cannot be used.
+    file in the same folder for all further games.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, output: Output) -> None:
         self.waiting: list[bytes] = []
         self.problem: str | None = None
-        self.output = Output(path, is_pgn, "file of games")
+        self.output = output
         self.output.keep = 0
         self._gap = b""
 

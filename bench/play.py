@@ -42,9 +42,9 @@ def play(
             if description.pgn:
                 held.enter_context(locked(Path(description.pgn), remove=True))
             compile_kernels(description.engines, description.cluster)
-            _check_games(description)  # again, because another match may have written games meanwhile
+            games = _check_games(description)  # again, because another match may have written games meanwhile
             collector = Collector(plan, on_game, on_problem)
-            runner.run(plan, collector)
+            runner.run(plan, collector, games)
             return collector.finish()
     except BlockingIOError:
         raise PlayError(f"{shown(str(description.pgn))}: another match is writing to this file") from None
@@ -52,17 +52,20 @@ def play(
         raise PlayError(f"{shown(str(error.filename or description.pgn))}: {reason(error)}") from None
 
 
-def _check_games(description: MatchDescription) -> None:
-    """Raises `DescriptionError` if the PGN file is the book or must not be replaced, and OSError if it is unusable."""
+def _check_games(description: MatchDescription) -> Output | None:
+    """Returns the PGN file, as it was checked; None if the match has none.
+
+    Raises `DescriptionError` if the file is the book or must not be replaced, and OSError if it is unusable.
+    """
     if not description.pgn:
-        return
+        return None
     pgn = Path(description.pgn)
     output = Output(pgn, is_pgn, "PGN file")
     book = Path(description.book.file) if description.book is not None else None
     if book is not None and pgn.exists() and book.exists() and pgn.samefile(book):
         raise DescriptionError(f"{shown(pgn)} is the book; name another file for the games")
     if not output.size or description.resume:
-        return
+        return output
     if not description.overwrite:
         raise DescriptionError(f"{pgn} contains games; pass --resume to continue or --overwrite to replace them")
     games = list(split_games(pgn))
@@ -82,6 +85,7 @@ def _check_games(description: MatchDescription) -> None:
             raise DescriptionError(
                 f"{shown(pgn)}:{raw.line}: this game was not written by a Secateur match of these engines"
             )
+    return output
 
 
 def pick_runner(description: MatchDescription) -> Runner:

@@ -12,8 +12,10 @@ import math
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -22,10 +24,12 @@ from bench.results import MatchResult
 from bench.stats import Sprt, Tally, estimate
 from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import CommandError, MissingError
-from engine.files import Output, parse_json, quoted, read_bytes, reason, shown
+from engine.files import Output, locked, parse_json, quoted, read_bytes, reason, shown
 
 LEDGER: Final = PROJECT_ROOT / "bench" / "ledger"
 
+#: Saving a record waits at most this many seconds for other processes that save records.
+PATIENCE: Final = 10.0
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
@@ -208,8 +212,7 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
 def save(record: Record, folder: Path | None = None) -> Path:
     """Writes a record and the table; returns the record's path. Raises `LedgerError` if it fails or the id is used."""
     folder = LEDGER if folder is None else folder
-    check_unused(record.id, folder)
-    return _save(record, folder, folder / f"{record.id}.json")
+    return _save(record, folder, folder / f"{record.id}.json", partial(check_unused, record.id, folder))
 
 
 def check_suite(text: str, suite: str, overwrite: bool, folder: Path | None = None) -> None:
@@ -228,26 +231,31 @@ def check_suite(text: str, suite: str, overwrite: bool, folder: Path | None = No
 def save_suite(record: SuiteRecord, folder: Path | None = None, overwrite: bool = True) -> Path:
     """Writes a suite record and the table; returns the path. Raises `LedgerError` if `check_suite` or writing fails."""
     folder = LEDGER if folder is None else folder
-    check_suite(record.id, record.suite, overwrite, folder)
-    return _save(record, folder, folder / "suites" / f"{record.id}.json")
+    check = partial(check_suite, record.id, record.suite, overwrite, folder)
+    return _save(record, folder, folder / "suites" / f"{record.id}.json", check)
 
 
-def _save(record: Record | SuiteRecord, folder: Path, path: Path) -> Path:
+def _save(record: Record | SuiteRecord, folder: Path, path: Path, check: Callable[[], None]) -> Path:
+    """Calls `check`, then writes the record and the table. Waits up to PATIENCE for other processes that do this."""
     # Write each field on its own line.
     items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        record_file = Output(path, lambda head: head.startswith(b"{"), "record of the ledger")
-        record_file.replace("{\n" + ",\n".join(items) + "\n}\n")
-        write_table(folder)
-    except OSError as error:
-        raise LedgerError(f"{shown(path)}: cannot be written: {reason(error)}") from None
-    return path
+    text, end = "{\n" + ",\n".join(items) + "\n}\n", time.monotonic() + PATIENCE
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with locked(folder / "README.md", remove=True):
+                check()
+                Output(path, lambda head: head.startswith(b"{"), "record of the ledger").replace(text)
+                write_table(folder)
+                return path
+        except OSError as error:
+            if not isinstance(error, BlockingIOError) or time.monotonic() > end:
+                raise LedgerError(f"{shown(error.filename or path)}: cannot be written: {reason(error)}") from None
+        time.sleep(0.05)
 
 
-def write_table(folder: Path | None = None) -> None:
+def write_table(folder: Path) -> None:
     """Writes the ledger's README from its records. Raises `LedgerError` for invalid records and OSError on failure."""
-    folder = LEDGER if folder is None else folder
     text = table(load(folder), load_suites(folder).values())
     Output(folder / "README.md", lambda head: head.startswith(b"# Ledger\n"), "table of the ledger").replace(text)
 

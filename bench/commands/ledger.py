@@ -11,7 +11,7 @@ from bench.results import MatchResult
 from bench.stats import Sprt
 from engine.arguments import Parser, command
 from engine.errors import OK
-from engine.files import count_of, quoted
+from engine.files import count_of, locked, quoted
 
 
 @command("secateur ledger")
@@ -21,7 +21,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--write", action="store_true", help="update the table in bench/ledger/README.md instead")
     options = parser.parse_args(arguments)
     if options.write:
-        records.write_table()
+        with locked(records.LEDGER / "README.md"):
+            records.write_table(records.LEDGER)
     else:
         for record in records.load():
             print(f"{record.id}: {record.what}: {record.figure}, {count_of(record.games, 'game')}, {record.verdict}")

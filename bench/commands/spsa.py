@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass, replace
@@ -119,7 +118,7 @@ def main(arguments: list[str]) -> int:
             say("secateur spsa: note: without --book, every game begins from the start position")
     with ExitStack() as held:
         if options.resume:
-            StateFile(path, "spsa", write=False)  # raises PairsError for a missing file, which `locked` would create
+            path.stat()  # raises OSError for a missing file, which `locked` would create
         if not options.show:
             held.enter_context(locked(path, remove=True))
         state = StateFile(path, "spsa", read=not is_new, write=not options.show)
@@ -292,12 +291,15 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
 
 
 def _new_source(spsa: Spsa) -> str:
-    """Returns SOURCE's text with the tuned values. Raises OSError, or `SpsaError` unless each value has one row."""
+    """Returns SOURCE's text with the tuned values. Raises OSError, or `SpsaError` if a tunable's row has changed."""
     source = SOURCE.read_text(encoding="utf-8")
-    for name, value in spsa.result().items():
-        source, count = re.subn(rf'(Tunable\("{re.escape(name)}", )-?\d+', rf"\g<1>{value}", source)
-        if count != 1:
-            raise SpsaError(f"search/tunables.py: expected one row for {name} (got {count})")
+    for row, value in zip(spsa.parameters, spsa.result().values(), strict=True):
+        rest = f"{row.low}, {row.high}, {row.step})"
+        old, new = (f'Tunable("{row.name}", {default}, {rest}' for default in (row.default, value))
+        if source.count(old) == 1:
+            source = source.replace(old, new)
+        elif source.count(new) != 1:  # else an earlier command wrote it
+            raise SpsaError(f"search/tunables.py: {row.name} has changed since the run began: expected one row {old}")
     return source
 
 

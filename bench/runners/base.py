@@ -14,6 +14,7 @@ from bench.game import check_engine
 from bench.results import GameResult, MatchResult
 from bench.schedule import Plan
 from engine.errors import CommandError
+from engine.files import Output
 
 #: A function that is called with every finished game, in order of completion. It ends the match by returning False.
 OnGame = Callable[[GameResult], bool]
@@ -31,10 +32,11 @@ class Runner(ABC):
     name: str
 
     @abstractmethod
-    def run(self, plan: Plan, collector: Collector) -> None:
+    def run(self, plan: Plan, collector: Collector, games: Output | None) -> None:
         """Plays `plan` and calls `collector.add` for each game. Ends early if `add` returns False or on Ctrl-C.
 
-        Raises CommandError if the match cannot be played, and OSError if a file cannot be used.
+        Writes the games to `games`, unless that file has changed since it was checked; None means that nothing keeps
+        the games. Raises CommandError if the match cannot be played, and OSError if a file cannot be used.
         """
 
     @abstractmethod

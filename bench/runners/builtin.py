@@ -17,7 +17,7 @@ from bench.pgn import MATCH_TAG, PgnLog, RawGame, format_game, is_cut_game, read
 from bench.results import GameResult, MatchResult
 from bench.runners.base import Collector, PlayError, Runner, unfit_engines
 from bench.schedule import Plan
-from engine.files import count_of, shown
+from engine.files import Output, count_of, shown
 
 
 class BuiltinRunner(Runner):
@@ -31,10 +31,10 @@ class BuiltinRunner(Runner):
         where = description.cluster or f"{count_of(description.concurrency, 'local worker')}"
         return f"built-in runner: {plan.game_count} games on {where}"
 
-    def run(self, plan: Plan, collector: Collector) -> None:
+    def run(self, plan: Plan, collector: Collector, games: Output | None) -> None:
         """Passes the earlier games of a resumed match to `collector`, then plays the missing games of `plan`."""
         description, problems = plan.description, collector.result.problems
-        done, log = _open_log(plan, collector.result)
+        done, log = _open_log(plan, games, collector.result)
         if not all(collector.add(game) for game in done):
             return
         known = {game.game for game in done}
@@ -72,18 +72,16 @@ class BuiltinRunner(Runner):
             collector.result.notes.append(f"interrupted{advice}")
 
 
-def _open_log(plan: Plan, result: MatchResult) -> tuple[list[GameResult], PgnLog | None]:
-    """Returns the games in the PGN file of a resumed match, and the log for further games (None without a PGN file).
+def _open_log(plan: Plan, games: Output | None, result: MatchResult) -> tuple[list[GameResult], PgnLog | None]:
+    """Returns the games in `games` if the match is resumed, and the log for further games (None without a PGN file).
 
     Adds a line to the problems or notes of `result` for each game in the file that is not counted. Raises `PlayError`
     if a game in the file was not written by this match, and OSError.
     """
-    description = plan.description
-    if description.pgn is None:
+    if games is None:
         return [], None
-    path = Path(description.pgn)
-    log = PgnLog(path)  # opened before the games are read, so that later changes to the file are noticed
-    if not description.resume or not path.exists():
+    path, log = games.path, PgnLog(games)
+    if not plan.description.resume or not path.exists():
         return [], log
     raws = list(split_games(path))
     log.go_on(_end_of_games(plan, path, raws))

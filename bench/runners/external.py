@@ -7,7 +7,6 @@ book. The program writes the PGN file, and this module reads the program's outpu
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import re
 import shlex
@@ -30,7 +29,7 @@ from bench.pgn import MOST_BYTES, is_pgn, split_games, termination_of
 from bench.results import GameResult
 from bench.runners.base import Collector, PlayError, Runner, unfit_engines
 from bench.schedule import Plan
-from engine.files import Output, leads_to, printable, reason, shown
+from engine.files import Output, leads_to, printable, read_bytes, reason, shown
 
 #: Maps the name of each of these runners to its program.
 PROGRAMS: Final = {"cutechess": "cutechess-cli", "fastchess": "fastchess"}
@@ -90,7 +89,7 @@ class ExternalRunner(Runner):
         book = Path("OPENINGS" + _book_suffix(plan.openings))
         return shlex.join([shutil.which(self.program) or self.program, *self.arguments(plan, book, pgn, Path())])
 
-    def run(self, plan: Plan, collector: Collector) -> None:
+    def run(self, plan: Plan, collector: Collector, games: Output | None) -> None:
         """Runs the program on `plan` without unfit engines, if enough remain, and passes the games to `collector`."""
         program, description, problems = self.required_program(), plan.description, collector.result.problems
         unfit = unfit_engines(description.engines, None)
@@ -103,7 +102,7 @@ class ExternalRunner(Runner):
         with tempfile.TemporaryDirectory(prefix="secateur-") as folder:
             book = Path(folder, "openings" + _book_suffix(plan.openings))
             book.write_text(book_text(plan.openings), encoding="utf-8")
-            games = Output(Path(description.pgn or Path(folder, "games.pgn")), is_pgn, "PGN file")
+            games = games or Output(Path(folder, "games.pgn"), is_pgn, "PGN file")
             # The program writes to a new file, because a user may change the PGN file meanwhile.
             place = games.path.absolute()
             descriptor, name = tempfile.mkstemp(".pgn", f"{place.stem[:60]}-", place.parent)
@@ -242,11 +241,12 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
 
 
 def _take_over(games: Output, path: Path, played: IO[bytes], problems: list[str]) -> None:
-    """Moves games from `path`, open as `played`, to `games`. Keeps earlier games there if no new game is complete."""
+    """Moves games from `played`, and any new file at `path`, to `games`. If none is complete, keeps earlier ones."""
     try:
-        if not leads_to(path, played):
-            raise OSError(errno.EEXIST, "another program replaced or removed the new games")
         data = played.read(MOST_BYTES)
+        with contextlib.suppress(OSError):
+            if not leads_to(path, played):  # somebody moved the file, and the program went on in a new one
+                data += b"\n\n" + read_bytes(path, MOST_BYTES)
         if data and games.size and not any(raw.is_complete for raw in split_games(data)):
             problems.append(f"{shown(games.path)}: keeps its games; the unfinished new games are in {shown(path)}")
             return

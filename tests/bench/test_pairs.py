@@ -20,10 +20,8 @@ def begun(path: Path, *results: tuple[int, int]) -> StateFile:
     return state
 
 
-@pytest.mark.parametrize(
-    "torn", [b"", b"{", b'{"number": 3, "points": -', b'{"number": 31, "points": -2}', b'{"number": 4, "faults": 1']
-)
-def test_a_killed_run_resumes_exactly(tmp_path: Path, torn: bytes) -> None:
+@pytest.mark.parametrize("torn", [b"", b"{", b'{"number": 3, "points": -', b'{"number": 4, "faults": 1'])
+def test_a_killed_run_resumes_exactly(tmp_path: Path, torn: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     begun(whole, (0, -1), (1, 0), (3, 2)).add(2, faults=2)
     begun(cut, (0, -1), (1, 0), (3, 2))
@@ -34,6 +32,26 @@ def test_a_killed_run_resumes_exactly(tmp_path: Path, torn: bytes) -> None:
     assert cut.read_bytes() == before  # reading changes nothing
     state.add(2, faults=2)
     assert cut.read_bytes() == whole.read_bytes()
+    note = f"secateur spsa: note: {cut}:5: ignored a partial result\n"
+    assert capsys.readouterr().err == (note if torn else "")
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\0\0"])
+def test_a_whole_last_result_counts_without_a_line_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], end: bytes
+) -> None:
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    begun(whole, (0, -1), (31, -2), (1, 2))
+    begun(cut, (0, -1), (31, -2))
+    cut.write_bytes(cut.read_bytes()[:-1] + end)
+    before = cut.read_bytes()
+    assert StateFile(cut, "spsa", write=False).results == {0: -1, 31: -2}
+    state = StateFile(cut, "spsa")
+    assert cut.read_bytes() == before
+    state.add(1, 2)
+    assert cut.read_bytes() == whole.read_bytes()
+    assert state.results == StateFile(cut, "spsa").results == {0: -1, 31: -2, 1: 2}
+    assert not capsys.readouterr().err
 
 
 def test_order_faults_and_missing_numbers_come_back(tmp_path: Path) -> None:

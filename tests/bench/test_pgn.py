@@ -7,8 +7,18 @@ import chess
 import chess.pgn
 import pytest
 
-from bench.pgn import PgnLog, format_game, is_cut_game, is_unchanged, read_games, split_games, termination_of
+from bench.pgn import (
+    PgnLog,
+    format_game,
+    is_cut_game,
+    is_pgn,
+    is_unchanged,
+    read_games,
+    split_games,
+    termination_of,
+)
 from bench.results import GameResult, MoveRecord, Termination
+from engine.files import Output
 from tests.bench.fakes import room_for
 
 RECORDED = Path(__file__).with_name("recorded")
@@ -128,7 +138,7 @@ SHORT = '[Event "match"]\n\n*\n'
 
 def test_a_full_disk_keeps_games_waiting_and_takes_half_of_one_back(tmp_path: Path) -> None:
     path = tmp_path / "games.pgn"
-    log = PgnLog(path)
+    log = PgnLog(Output(path, is_pgn, "PGN file"))
     assert log.append(SHORT)
     with room_for(len(SHORT) + 2):
         assert not log.append("one\n")

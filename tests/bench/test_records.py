@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from bench.records import (
     table,
 )
 from engine.compiler.sources import PROJECT_ROOT
+from engine.files import locked
 from search.strength import LEVELS
 from tests.bench.fakes import fake
 from tests.bench.quotes import check, wrong_quotes
@@ -181,6 +183,27 @@ def test_check_sees_a_stale_table_wrong_quotes_and_broken_records(tmp_path: Path
     (folder / "suites" / "wac.json").write_text("{")
     assert len(problems := check(tmp_path)) == 1
     assert "wac.json" in problems[0]
+
+
+def test_records_that_are_saved_at_once_all_enter_the_table(tmp_path: Path) -> None:
+    names = [f"match-{number}" for number in range(8)] * 2
+    with ThreadPoolExecutor(len(names)) as pool:
+        saved = [pool.submit(save, replace(RECORD, id=name), tmp_path) for name in names]
+        problems = [str(error) for future in saved if (error := future.exception())]
+    assert len(problems) == 8
+    assert all("the ledger already has a record match-" in problem for problem in problems)
+    assert (tmp_path / "README.md").read_text() == table(load(tmp_path))
+    assert len(load(tmp_path)) == 8
+
+
+def test_the_file_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "PATIENCE", 0.1)
+    readme = tmp_path / "README.md"
+    with locked(readme), pytest.raises(LedgerError, match=f"{readme}: cannot be written: is in use by another"):
+        save(RECORD, tmp_path)
+    readme.write_text("# My notes\n", encoding="utf-8")
+    with pytest.raises(LedgerError, match=f"{readme}: cannot be written: already exists and is not a table"):
+        save(RECORD, tmp_path)
 
 
 def test_what_is_no_table_or_record_is_left_as_it_is(tmp_path: Path) -> None:

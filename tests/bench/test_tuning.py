@@ -19,7 +19,7 @@ from bench.schedule import make_plan
 from bench.spsa import Schedule, Spsa, SpsaError
 from bench.timecontrol import TimeControl
 from engine.files import locked
-from search.tunables import BY_NAME, Tunable
+from search.tunables import BY_NAME, TUNABLES, Tunable
 
 ENGINE = Path(__file__).with_name("tunable_engine.py")
 RULES = Adjudication(ResignRule(1, 500, both_sides=True), max_moves=3)
@@ -100,9 +100,20 @@ def test_new_defaults_are_the_only_change(tmp_path: Path, monkeypatch: pytest.Mo
     changed = [pair for pair in zip(old.splitlines(), new.splitlines(), strict=True) if pair[0] != pair[1]]
     assert len(changed) == 2
     assert f'"{first.name}", {first.high}, {first.low}' in changed[0][1]
-    path.write_text(old.replace(last.name, "gone"), encoding="utf-8")
-    with pytest.raises(SpsaError, match=f"expected one row for {last.name} "):
-        command._new_source(spsa)
+    path.write_text(new, encoding="utf-8")
+    assert command._new_source(spsa) == new  # the values are there already
+    row = f'Tunable("{last.name}", {last.default}, {last.low}, {last.high}, {last.step})'
+    problem = f"search/tunables.py: {last.name} has changed since the run began: expected one row {row}"
+    for edited in (
+        old.replace(last.name, "gone"),
+        old.replace(row, row.replace(f", {last.default},", f", {last.default + 1},")),
+        old.replace(row, row.replace(f", {last.low},", f", {last.low + 1},")),
+    ):
+        path.write_text(edited, encoding="utf-8")
+        with pytest.raises(SpsaError, match=re.escape(problem)):
+            command._new_source(spsa)
+    path.write_text(old, encoding="utf-8")
+    assert command._new_source(Spsa(TUNABLES, Schedule(1, 0.1))) == old
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from bench.engines import EngineSpec
 from bench.pgn import read_games
 from bench.play import pick_runner, play
 from bench.results import GameResult, Termination
+from bench.runners import external
 from bench.runners.external import PROGRAMS, ExternalRunner, finished_game
 from bench.schedule import make_plan
 from bench.timecontrol import TimeControl
@@ -212,6 +213,50 @@ def test_what_a_user_saves_during_a_match_stays(
     assert written.read_bytes() == new.read_bytes()
     assert earlier or problem.startswith(f"{pgn}: cannot be written: the file was changed by another program;")
     assert earlier or Path(problem.rpartition(" in ")[2]).read_bytes() == new.read_bytes()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
+@pytest.mark.parametrize("earlier", [True, False])
+def test_what_a_user_saves_while_the_engines_are_checked_stays(
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, earlier: bool
+) -> None:
+    pgn, mine = tmp_path / "games.pgn", b'[Event "Mine"]\n\n1. d4 1-0\n\n'
+    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
+    if earlier:
+        pgn.write_text(game)
+    script = tmp_path / "cutechess-cli"
+    script.write_text(f'#!/bin/sh\nwhile [ "$1" != -pgnout ]; do shift; done; printf \'{game}\' >>"$2"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    def save(*_: object) -> dict[EngineSpec, str]:
+        pgn.write_bytes(mine)
+        return {}
+
+    monkeypatch.setattr(external, "unfit_engines", save)
+    result = play(describe(runner="cutechess", pgn=str(pgn), overwrite=earlier))
+    assert pgn.read_bytes() == mine
+    assert (tmp_path / "games-2.pgn").read_text() == game
+    assert result.problems[0].startswith(f"{pgn}: cannot be written: the file was changed by another program;")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
+@pytest.mark.parametrize("later", [True, False])
+def test_games_that_a_user_moves_away_during_a_match_are_saved(
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: bool
+) -> None:
+    pgn, away, script = tmp_path / "games.pgn", tmp_path / "away", tmp_path / "cutechess-cli"
+    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
+    script.write_text(
+        f'#!/bin/sh\nwhile [ "$1" != -pgnout ]; do shift; done; printf \'{game}\' >>"$2"; mv "$2" {away}\n'
+        + (f"printf '{game.replace('1-0', '0-1')}' >>\"$2\"\n" if later else "")
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    result = play(describe(runner="cutechess", pgn=str(pgn)))
+    assert [found.result for found in read_games(pgn)] == (["1-0", "0-1"] if later else ["1-0"])
+    assert away.read_text() == game
+    assert result.problems == ["cutechess-cli ended with exit status 0 after 0 of 4 games; it printed nothing"]
 
 
 @pytest.fixture(params=PROGRAMS)
