@@ -59,9 +59,10 @@ def is_launcher(head: bytes) -> bool:
 def write_launcher(path: Path, standing: bool = False) -> None:
     """Writes to `path` an executable script that starts Secateur or, if `standing`, a copy from `make_standing`.
 
-    Makes missing folders. Raises OSError, for example if another file is at `path`, and ValueError for a bad
-    STANDING_VARIABLE.
+    Makes missing folders. Raises OSError, for example if a symbolic link or another file is at `path`, and ValueError
+    for a bad STANDING_VARIABLE.
     """
+    _refuse_link(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
     python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
@@ -71,14 +72,18 @@ def write_launcher(path: Path, standing: bool = False) -> None:
 
 def remove_launcher(path: Path) -> None:
     """Deletes the launcher at `path` if it exists. Raises OSError if `path` is not a launcher or is a symbolic link."""
-    if path.is_symlink():
-        raise FileExistsError(errno.EEXIST, "is a symbolic link; it is left unchanged", str(path))
+    _refuse_link(path)
     if not path.exists():
         return
     with open_regular(path) as file:
         if not is_launcher(file.read(HEAD_LENGTH + 1)):
             raise FileExistsError(errno.EEXIST, f"is not a {_KIND}; it is left unchanged", str(path))
     path.unlink()
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise FileExistsError(errno.EEXIST, "is a symbolic link; it is left unchanged", str(path))
 
 
 def make_standing(root: Path) -> tuple[str, Path]:

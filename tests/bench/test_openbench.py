@@ -277,7 +277,7 @@ def test_a_launcher_takes_the_place_of_a_launcher_only(tmp_path: Path, data: byt
 
 
 @pytest.mark.parametrize("kind", ["launcher", "missing", "empty"])
-def test_no_link_and_no_empty_file_is_removed(tmp_path: Path, kind: str) -> None:
+def test_no_link_is_changed_and_no_empty_file_removed(tmp_path: Path, kind: str) -> None:
     target, path = tmp_path / "target", tmp_path / "secateur"
     if kind == "launcher":
         write_launcher(target)
@@ -285,10 +285,13 @@ def test_no_link_and_no_empty_file_is_removed(tmp_path: Path, kind: str) -> None
         path.touch()
     else:
         path.symlink_to(target)
-    with pytest.raises(FileExistsError, match="it is left unchanged"):
-        remove_launcher(path)
+    before = target.stat() if kind == "launcher" else None
+    for work in (remove_launcher,) if kind == "empty" else (remove_launcher, write_launcher):
+        with pytest.raises(FileExistsError, match="it is left unchanged"):
+            work(path)
+    assert path.is_symlink() == (kind != "empty")
     assert os.path.lexists(path)
-    assert target.exists() == (kind == "launcher")
+    assert (target.stat() if target.exists() else None) == before
 
 
 def test_a_launcher_takes_the_place_of_older_ones(tmp_path: Path) -> None:
