@@ -22,6 +22,7 @@ from pathlib import Path
 from engine.compiler.cache_folder import digest_of, is_listed, listed, mark, remove_listed, strangers
 from engine.compiler.sources import PROJECT_ROOT, add_sources
 from engine.files import HEAD_LENGTH, Output, open_regular, reason, shown, user_path
+from engine.progress import say
 
 ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
 
@@ -108,13 +109,15 @@ def make_standing(root: Path) -> tuple[str, Path]:
 
 
 def _sweep(root: Path) -> None:
-    """Removes the copies in `root` that were not used for KEEP_SECONDS; keeps a user's own files."""
+    """Removes the copies in `root` that were not used for KEEP_SECONDS, and names them; keeps a user's own files."""
     if not root.is_dir():
         return
     for copy in root.iterdir():
         with suppress(OSError):
-            if _COPY.fullmatch(copy.name) and time.time() - copy.lstat().st_mtime > KEEP_SECONDS:
+            unused = time.time() - copy.lstat().st_mtime
+            if _COPY.fullmatch(copy.name) and unused > KEEP_SECONDS and listed(copy, _MARKER_TEXT):
                 remove_listed(copy, _MARKER_TEXT)
+                say(f"secateur: removed {shown(copy)}, which was not used for {unused / 86400:.0f} days")
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
