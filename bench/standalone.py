@@ -64,10 +64,7 @@ def data() -> list[tuple[Path, str]]:
 
 
 def main(target: Path) -> str | None:
-    """Builds `target/secateur`, or `target/secateur-2` and so on if a user's file appears in the former meanwhile.
-
-    Returns None if the program is in `target/secateur`, else the reason for the failure.
-    """
+    """Builds `target/secateur`. Returns None, or why it failed and where any new program is."""
     problems = stale()
     if problems:
         return f"the program needs up-to-date kernels (run 'make kernels'): {'; '.join(problems)}"

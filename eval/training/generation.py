@@ -204,10 +204,9 @@ def generate(
     If both are None, plays until interrupted. Plays missing blocks in ascending order, in `workers` processes or
     on the Dask scheduler `cluster`, then finishes all shards. Calls `on_progress` at the start and after each block;
     returns the final progress. `network` is the contents of a network file, empty for the classical evaluation.
-    Raises OSError, for example if the folder is moved or replaced; ShardError if another process uses the folder or
-    has changed a shard, or if a shard is unusable or has other settings;
-    ClusterError if the cluster is unusable; NetworkError if `network` is invalid; EvaluationError if the process has a
-    custom evaluation; and WorkError if a block fails.
+    Raises OSError, also if the folder was moved; ShardError if another process uses the folder or has changed a shard,
+    or if a shard is unusable or has other settings; ClusterError if the cluster is unusable; NetworkError if `network`
+    is invalid; EvaluationError if the process has a custom evaluation; and WorkError if a block fails.
     """
     require_own_evaluation("training data")
     settings = replace(settings, network=network_digest(network))
