@@ -17,10 +17,14 @@ KERNELS := $(wildcard engine/*.py engine/board/*.py engine/compiler/*.py eval/*.
 VENV_IN = $(1)/bin/python -m pip --version >/dev/null 2>&1 || \
 	$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(1)
 
-# Puts this folder on the environment's import path. The environment may have been copied from another folder.
+# Puts this folder on the environment's import path. The environment may have been copied from another folder. A file
+# with other lines than two that a checkout writes is a user's.
 PATHS = [ -L $(VENV) ] || for site in $(VENV)/lib/python*/site-packages; do \
 	lines=$$(printf '%s\n' "$(CURDIR)" "$(CURDIR)/engine/checkout"); \
-	[ "$$(cat $$site/secateur.pth 2>&1)" = "$$lines" ] || printf '%s\n' "$$lines" >$$site/secateur.pth || exit 1; done
+	pth=$$site/secateur.pth; old=$$([ ! -e $$pth ] || cat $$pth 2>&1); first=$$(printf '%s\n' "$$old" | head -n 1); \
+	case $$old in "$$lines") ;; "" | "$$(printf '%s\n' "$$first" "$$first/engine/checkout")") \
+		new=$$(mktemp $$pth.XXXXXX) && printf '%s\n' "$$lines" >$$new && chmod 644 $$new && mv -f $$new $$pth || exit 1 ;; \
+	*) echo "secateur: $$pth: has lines that make did not write and is left unchanged" >&2 ;; esac; done
 
 # Gives a new folder an empty stamp file, which is so old that make runs the recipe. Other folders belong to the user.
 .PRECIOUS: $(VENV)/.play $(VENV)-standalone/.ready

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import count
 from pathlib import Path
 
 from engine.compiler.cache_folder import digest_of, listed, mark, remove_listed, strangers
@@ -63,7 +64,7 @@ def data() -> list[tuple[Path, str]]:
 
 
 def main(target: Path) -> str | None:
-    """Builds `target/secateur`. Returns None on success, else the reason for the failure."""
+    """Builds `target/secateur`. Returns None, or why it failed and where any new program is."""
     problems = stale()
     if problems:
         return f"the program needs up-to-date kernels (run 'make kernels'): {'; '.join(problems)}"
@@ -74,10 +75,16 @@ def main(target: Path) -> str | None:
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".secateur.", dir=target) as work:
             fresh = _make(Path(work))
-            if program.exists():
-                remove_listed(program, MARKER_TEXT)
-            # This fails if a user has meanwhile added a file to the folder of the old program.
-            fresh.rename(program)
+            try:
+                if not (problem := _obstacle(program)):
+                    remove_listed(program, MARKER_TEXT)
+                    fresh.rename(program)
+            except OSError as error:
+                problem = f"{shown(program)}: {reason(error)}"
+            if problem:  # a user has meanwhile added or changed a file
+                names = (target / f"secateur-{number}" for number in count(2))
+                program = fresh.rename(next(name for name in names if not os.path.lexists(name)))
+                return f"{problem}; the new program is in {shown(program)}"
     except OSError as error:
         return f"{shown(error.filename or program)}: {reason(error)}"
     say(f"secateur: the program is in {shown(program)}")

@@ -22,6 +22,7 @@ from pathlib import Path
 from engine.compiler.cache_folder import digest_of, is_listed, listed, mark, remove_listed, strangers
 from engine.compiler.sources import PROJECT_ROOT, add_sources
 from engine.files import HEAD_LENGTH, Output, open_regular, reason, shown, user_path
+from engine.progress import say
 
 ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
 
@@ -59,9 +60,10 @@ def is_launcher(head: bytes) -> bool:
 def write_launcher(path: Path, standing: bool = False) -> None:
     """Writes to `path` an executable script that starts Secateur or, if `standing`, a copy from `make_standing`.
 
-    Makes missing folders. Raises OSError, for example if another file is at `path`, and ValueError for a bad
-    STANDING_VARIABLE.
+    Makes missing folders. Raises OSError, for example if a symbolic link or another file is at `path`, and ValueError
+    for a bad STANDING_VARIABLE.
     """
+    _refuse_link(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
     python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
@@ -71,14 +73,18 @@ def write_launcher(path: Path, standing: bool = False) -> None:
 
 def remove_launcher(path: Path) -> None:
     """Deletes the launcher at `path` if it exists. Raises OSError if `path` is not a launcher or is a symbolic link."""
-    if path.is_symlink():
-        raise FileExistsError(errno.EEXIST, "is a symbolic link; it is left unchanged", str(path))
+    _refuse_link(path)
     if not path.exists():
         return
     with open_regular(path) as file:
         if not is_launcher(file.read(HEAD_LENGTH + 1)):
             raise FileExistsError(errno.EEXIST, f"is not a {_KIND}; it is left unchanged", str(path))
     path.unlink()
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise FileExistsError(errno.EEXIST, "is a symbolic link; it is left unchanged", str(path))
 
 
 def make_standing(root: Path) -> tuple[str, Path]:
@@ -103,13 +109,15 @@ def make_standing(root: Path) -> tuple[str, Path]:
 
 
 def _sweep(root: Path) -> None:
-    """Removes the copies in `root` that were not used for KEEP_SECONDS; keeps a user's own files."""
+    """Removes the copies in `root` that were not used for KEEP_SECONDS, and names them; keeps a user's own files."""
     if not root.is_dir():
         return
     for copy in root.iterdir():
         with suppress(OSError):
-            if _COPY.fullmatch(copy.name) and time.time() - copy.lstat().st_mtime > KEEP_SECONDS:
+            unused = time.time() - copy.lstat().st_mtime
+            if _COPY.fullmatch(copy.name) and unused > KEEP_SECONDS and listed(copy, _MARKER_TEXT):
                 remove_listed(copy, _MARKER_TEXT)
+                say(f"secateur: removed {shown(copy)}, which was not used for {unused / 86400:.0f} days")
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from bench.cluster import WorkError, map_unordered
 from engine.compiler.sources import PROJECT_ROOT, add_sources, kernel_sources
+from engine.files import check_lock, shown
 from engine.memory import allocate
 from eval.build import require_own_evaluation
 from eval.network.format import decode_network, network_digest
@@ -203,9 +204,9 @@ def generate(
     If both are None, plays until interrupted. Plays missing blocks in ascending order, in `workers` processes or
     on the Dask scheduler `cluster`, then finishes all shards. Calls `on_progress` at the start and after each block;
     returns the final progress. `network` is the contents of a network file, empty for the classical evaluation.
-    Raises OSError; ShardError if another process uses the folder, or if a shard is unusable or has other settings;
-    ClusterError if the cluster is unusable; NetworkError if `network` is invalid; EvaluationError if the process has a
-    custom evaluation; and WorkError if a block fails.
+    Raises OSError, also if the folder was moved; ShardError if another process uses the folder or has changed a shard,
+    or if a shard is unusable or has other settings; ClusterError if the cluster is unusable; NetworkError if `network`
+    is invalid; EvaluationError if the process has a custom evaluation; and WorkError if a block fails.
     """
     require_own_evaluation("training data")
     settings = replace(settings, network=network_digest(network))
@@ -228,8 +229,11 @@ def generate(
         try:
             with closing(_play_in_order(tasks, workers, cluster)) as blocks:
                 for block, data in blocks:
+                    check_lock(folder / "lock")
                     if writer is None:
                         writer = ShardWriter(folder, block // BLOCKS_PER_SHARD, head)
+                        if writer.blocks != block % BLOCKS_PER_SHARD:
+                            raise ShardError(f"{shown(writer.path)}: another process has changed it")
                     before = writer.positions
                     writer.append(data)
                     progress = Progress(progress.blocks + 1, progress.positions + writer.positions - before)
@@ -242,7 +246,9 @@ def generate(
         finally:
             if writer is not None:
                 writer.close()
+        check_lock(folder / "lock")
         for path in sorted(folder.glob(f"shard-*{UNFINISHED}")):
+            check_lock(folder / "lock")
             with closing(ShardWriter(folder, _number_of(path), head)) as unfinished:
                 if unfinished.blocks:
                     unfinished.finish()

@@ -276,9 +276,10 @@ def _read_blocks(
     """Returns each whole block as (GAME[n], index of its first ply in `Shard.plies`), and the last block's end offset.
 
     Begins at offset `at`. Ignores an incomplete block, a foot and zeros at the end. Raises ShardError if a block is
-    faulty; compares checksums only if `check` is true.
+    faulty or its number does not follow that of the block before; compares checksums only if `check` is true.
     """
-    blocks = []
+    blocks: list[tuple[npt.NDArray[np.void], int]] = []
+    number = -1
     while at + BLOCK.itemsize <= len(data):
         head = np.frombuffer(data, BLOCK, 1, at)[0]
         if head["magic"] == _FOOT_MAGIC:
@@ -296,6 +297,9 @@ def _read_blocks(
             break
         if check and zlib.crc32(data[start:end], zlib.crc32(data[at : at + 16])) != head["crc"]:
             raise ShardError(f"{path}: is corrupt: wrong checksum of block {head['number']}")
+        if blocks and head["number"] != number + 1:
+            raise ShardError(f"{path}: is corrupt: block {head['number']} follows block {number}")
+        number = int(head["number"])
         records = np.frombuffer(data, GAME, games, start)
         if int(records["plies"].sum()) != head["positions"]:
             raise ShardError(f"{path}: is corrupt: wrong lengths of games in block {head['number']}")

@@ -114,7 +114,9 @@ def test_plays_with_the_options_that_the_client_sets(engine: Path) -> None:
         assert client.play(chess.Board(), chess.engine.Limit(nodes=2000)).move
 
 
-def test_standing_copies_that_nobody_wants_any_more_are_removed(tmp_path: Path) -> None:
+def test_standing_copies_that_nobody_wants_any_more_are_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     old, new, left, unmarked, linked = (f"source-{number:020x}" for number in range(5))
     repaired = f"{left}-k3_mkdtm"
     left = f".{repaired}"  # of a build that was killed
@@ -139,6 +141,8 @@ def test_standing_copies_that_nobody_wants_any_more_are_removed(tmp_path: Path) 
         when = time.time() - (60 if path.name == new else KEEP_SECONDS + 60)
         os.utime(path, (when, when), follow_symlinks=False)
     _sweep(root)
+    said = [f"secateur: removed {root / name}, which was not used for 90 days" for name in (left, old, repaired)]
+    assert sorted(capsys.readouterr().err.splitlines()) == sorted(said)
     assert sorted(path.name for path in root.iterdir()) == kept
     assert (elsewhere / MARKER).exists()
 
@@ -277,7 +281,7 @@ def test_a_launcher_takes_the_place_of_a_launcher_only(tmp_path: Path, data: byt
 
 
 @pytest.mark.parametrize("kind", ["launcher", "missing", "empty"])
-def test_no_link_and_no_empty_file_is_removed(tmp_path: Path, kind: str) -> None:
+def test_no_link_is_changed_and_no_empty_file_removed(tmp_path: Path, kind: str) -> None:
     target, path = tmp_path / "target", tmp_path / "secateur"
     if kind == "launcher":
         write_launcher(target)
@@ -285,10 +289,13 @@ def test_no_link_and_no_empty_file_is_removed(tmp_path: Path, kind: str) -> None
         path.touch()
     else:
         path.symlink_to(target)
-    with pytest.raises(FileExistsError, match="it is left unchanged"):
-        remove_launcher(path)
+    before = target.stat() if kind == "launcher" else None
+    for work in (remove_launcher,) if kind == "empty" else (remove_launcher, write_launcher):
+        with pytest.raises(FileExistsError, match="it is left unchanged"):
+            work(path)
+    assert path.is_symlink() == (kind != "empty")
     assert os.path.lexists(path)
-    assert target.exists() == (kind == "launcher")
+    assert (target.stat() if target.exists() else None) == before
 
 
 def test_a_launcher_takes_the_place_of_older_ones(tmp_path: Path) -> None:
@@ -394,7 +401,8 @@ def test_the_launcher_is_of_the_folder_where_make_runs(project: Path, tmp_path: 
     python = getattr(sys, "_base_executable", sys.executable)
     (project / ".venv" / "bin" / "python").write_text(f"#!/bin/sh\nexec '{python}' \"$@\"\n")
     (project / ".venv" / "bin" / "python").chmod(0o755)
-    (packages / "secateur.pth").write_text("/elsewhere\n")
+    (packages / "secateur.pth").write_text("/elsewhere\n/elsewhere/engine/checkout\n")
+    os.link(packages / "secateur.pth", tmp_path / "linked")
     for folder in (project, tmp_path / "copy"):
         if folder != project:
             shutil.copytree(project, folder)
@@ -403,6 +411,14 @@ def test_the_launcher_is_of_the_folder_where_make_runs(project: Path, tmp_path: 
         assert (folder / "secateur").read_text() == launcher_text(python, folder / "uci_main.py")
         lines = (folder / packages.relative_to(project) / "secateur.pth").read_text().splitlines()
         assert lines == [str(folder), str(folder / "engine" / "checkout")]
+        assert [path.name for path in packages.iterdir()] == ["secateur.pth"]
+    assert (tmp_path / "linked").read_text() == "/elsewhere\n/elsewhere/engine/checkout\n"
+    for text in (f"{packages.parents[3]}\n/mine\n", "/mine\n"):
+        (packages / "secateur.pth").write_text(text)
+        said = "secateur: .venv/lib/python3/site-packages/secateur.pth: has lines that make did not write "
+        assert run_make(project, "-o", ".venv/.warm") == (0, [f"{said}and is left unchanged"])
+        assert (packages / "secateur.pth").read_text() == text
+    (packages / "secateur.pth").unlink()
     # `make EXE=secateur` and `make` take each other's place, and a new version takes the place of an older one.
     standing = {"SECATEUR_STANDING_DIR": str(tmp_path / "standing")}
     texts = []

@@ -373,8 +373,11 @@ def test_a_stand_alone_program_takes_the_place_of_an_older_one(tmp_path: Path, m
         names = (f"_internal/file of {len(made)}", "link")
         mark(program, standalone.MARKER_TEXT, {name: digest_of(program / name) for name in names})
         made.append(program)
+        if appears:
+            (target / "secateur" / "mine").touch()
         return program
 
+    appears = False
     made: list[Path] = []
     monkeypatch.setattr(standalone, "stale", list)
     monkeypatch.setattr(standalone, "_make", make)
@@ -383,9 +386,20 @@ def test_a_stand_alone_program_takes_the_place_of_an_older_one(tmp_path: Path, m
         assert standalone.main(target) is None
         assert [path.name for path in (target / "secateur" / "_internal").iterdir()] == [f"file of {number}"]
         assert [path.name for path in target.iterdir()] == ["secateur"]
+    appears = True
+    for number in (2, 3):
+        said = f"{target / 'secateur' / 'mine'} was not built by this command, or has changed; move it elsewhere"
+        assert standalone.main(target) == f"{said}; the new program is in {target / f'secateur-{number}'}"
+        assert (target / f"secateur-{number}" / "_internal" / f"file of {number}").exists()
+        (target / "secateur" / "mine").unlink()
+    appears = False
+    with monkeypatch.context() as patch:  # the file appears later still
+        patch.setattr(standalone, "remove_listed", lambda *_: None)
+        said = f"{target / 'secateur'}: Directory not empty; the new program is in {target / 'secateur-4'}"
+        assert standalone.main(target) == said
     mine = target / "secateur" / "_internal" / "mine"
     mine.touch()
     assert standalone.main(target) == f"{mine} was not built by this command, or has changed; move it elsewhere"
-    assert len(made) == 2
+    assert len(made) == 5
     assert mine.exists()
     assert (target / "secateur" / "_internal" / "file of 1").exists()

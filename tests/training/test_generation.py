@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -112,6 +113,38 @@ def test_kill_9_costs_nothing_that_was_finished(in_process: None, tmp_path: Path
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     with only_writer(tmp_path, "anything"), pytest.raises(ShardError, match=r"another process is making games there$"):
         generate(tmp_path, QUICK, games=16)
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 3])
+def test_nothing_is_written_into_a_folder_that_took_the_place_of_another(
+    tmp_path: Path, short_shards: None, after: int
+) -> None:
+    """The folder is moved before the first block, within a shard, between shards, and after the last block."""
+    folder, moved = tmp_path / "games", tmp_path / "old"
+    before: dict[str, bytes] = {}
+
+    def move(progress: Progress) -> None:
+        if progress.blocks == after:
+            folder.rename(moved)
+            shutil.copytree(moved, folder)
+            before.update(contents(folder))
+
+    with pytest.raises((OSError, ShardError), match=r"moved or replaced; nothing more is|was replaced by another file"):
+        generate(folder, QUICK, games=48, on_progress=move)
+    assert contents(folder) == before
+    assert sum(len(read_shard(path).games) for path in moved.glob("shard-*")) == after * 16
+
+
+def test_a_shard_that_another_process_has_changed_is_not_continued(
+    made: Path, tmp_path: Path, in_process: None
+) -> None:
+    def change(progress: Progress) -> None:
+        shutil.copy(made / "shard-000000.games", tmp_path)
+
+    with pytest.raises(ShardError, match=r"shard-000000\.part: another process has changed it$"):
+        generate(tmp_path, QUICK, games=64, on_progress=change)
+    generate(tmp_path, QUICK, games=64)
+    assert contents(tmp_path) == contents(made)
 
 
 @pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning")

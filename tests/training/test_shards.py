@@ -38,6 +38,7 @@ def blocks(records: list[Record]) -> list[bytes]:
 
 
 def write(folder: Path, blocks: list[bytes], settings: dict[str, Any] = SETTINGS) -> Path:
+    folder.mkdir(exist_ok=True)
     with closing(ShardWriter(folder, 7, settings)) as writer:
         for block in blocks[writer.blocks :]:
             writer.append(block)
@@ -206,6 +207,21 @@ def test_damage_in_an_unfinished_shard_is_noticed(tmp_path: Path, blocks: list[b
         read_shard(part)
     with pytest.raises(ShardError, match=r"is corrupt: wrong checksum of block 3$"):
         ShardWriter(tmp_path, 7, SETTINGS)
+
+
+def test_blocks_that_do_not_follow_each_other_are_noticed(tmp_path: Path, blocks: list[bytes]) -> None:
+    """As if two processes had written the same games, or a block were missing."""
+    assert read_shard(write(tmp_path / "later", blocks[2:])).blocks == 3
+    for name, found, message in (
+        ("twice", [0, 1, 0, 1], "block 0 follows block 1"),
+        ("gap", [0, 2], "block 2 follows"),
+    ):
+        path = write(tmp_path / name, [blocks[number] for number in found])
+        with pytest.raises(ShardError, match=rf"shard-000007\.games: is corrupt: {message}"):
+            read_shard(path)
+        path.rename(path.with_suffix(".part"))
+        with pytest.raises(ShardError, match=rf"shard-000007\.part: is corrupt: {message}"):
+            ShardWriter(path.parent, 7, SETTINGS)
 
 
 def test_other_files_and_versions_are_named(tmp_path: Path, blocks: list[bytes]) -> None:
