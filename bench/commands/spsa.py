@@ -26,7 +26,7 @@ from bench.schedule import Plan, make_plan
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, Spsa, SpsaError, default_gain, select
 from engine.arguments import Parser, command
 from engine.errors import FAILED, OK, arguments_are_judged
-from engine.files import count_of, locked, replace_file, shown
+from engine.files import count_of, locked, shown
 from engine.progress import Steps, say
 from search import tunables
 from search.tunables import Tunable
@@ -40,13 +40,12 @@ RUN_OPTIONS: Final = (
     *("resign", "draw", "max_moves", "tb"),
 )
 
-SOURCE: Final = Path(tunables.__file__)
 
 _EPILOG = """\
 examples:
   secateur spsa --state lmr.jsonl --only "lmr_*" --iterations 8000 --tc nodes=3000 \\
                 --book bench/books/balanced.epd --concurrency 2
-  secateur spsa --state lmr.jsonl --show --write
+  secateur spsa --state lmr.jsonl --show
 
 Each iteration changes every value up or down at random, plays a pair of games against an engine with the opposite
 changes, and shifts the values a little towards those of the winner. Keep the result only if `secateur sprt` accepts it.
@@ -66,7 +65,7 @@ def parser() -> Parser:
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--resume", action="store_true", help="continue the run in the file")
     mode.add_argument("--overwrite", action="store_true", help="replace the run in the file with a new one")
-    mode.add_argument("--show", action="store_true", help="print or write the results in the file without playing")
+    mode.add_argument("--show", action="store_true", help="print the results in the file without playing")
     how = parser.add_argument_group("the run")
     how.add_argument(
         "--only",
@@ -93,8 +92,6 @@ def parser() -> Parser:
         "default: " + ", ".join(f"--{key.replace('_', '-')} {DEFAULT_RULES[key]}" for key in DEFAULT_RULES),
     )
     add_rule_arguments(rules)
-    output = parser.add_argument_group("output")
-    output.add_argument("--write", action="store_true", help="write the new defaults to search/tunables.py at the end")
     parser.add_quiet()
     return parser
 
@@ -130,10 +127,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
-    """Plays a run (not with `--show`), prints its results and, with `--write`, writes them; returns the exit status."""
+    """Plays a run (not with `--show`) and prints its results; returns the exit status."""
     spsa = run.tuner(state)
-    if options.write:
-        _new_source(spsa)  # checks that the file can be edited, before games that may take hours
     interrupted = False
     if not options.show:
 
@@ -149,13 +144,9 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
                 interrupted = True
     is_finished = len(state.results) >= run.schedule.iterations
     _print(run, spsa, state)
-    if options.write and (is_finished or options.show):
-        replace_file(SOURCE, _new_source(spsa))
-        say(f"secateur spsa: wrote the new defaults to {SOURCE}")
     if interrupted:
-        unwritten = "; nothing was written" if options.write and not is_finished else ""
         then = "the run had not begun" if state.settings is None else f"--state {state.path} --resume continues it"
-        say(f"secateur spsa: interrupted{unwritten}; {then}")
+        say(f"secateur spsa: interrupted; {then}")
     return OK if is_finished or options.show else FAILED
 
 
@@ -290,19 +281,6 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
         raise PairsError(f"{shown(str(state.path))}:1: not a tuning run of this version: {error}") from None
 
 
-def _new_source(spsa: Spsa) -> str:
-    """Returns SOURCE's text with the tuned values. Raises OSError, or `SpsaError` if a tunable's row has changed."""
-    source = SOURCE.read_text(encoding="utf-8")
-    for row, value in zip(spsa.parameters, spsa.result().values(), strict=True):
-        rest = f"{row.low}, {row.high}, {row.step})"
-        old, new = (f'Tunable("{row.name}", {default}, {rest}' for default in (row.default, value))
-        if source.count(old) == 1:
-            source = source.replace(old, new)
-        elif source.count(new) != 1:  # else an earlier command wrote it
-            raise SpsaError(f"search/tunables.py: {row.name} has changed since the run began: expected one row {old}")
-    return source
-
-
 def _print(run: Run, spsa: Spsa, state: StateFile) -> None:
     from rich.table import Table
 
@@ -318,3 +296,6 @@ def _print(run: Run, spsa: Spsa, state: StateFile) -> None:
     for row, value, change in zip(run.parameters, spsa.values, spsa.change_in_steps(), strict=True):
         grid.add_row(*map(str, astuple(row)), f"{value:.2f}", str(results[row.name]), f"{change:+.2f}")
     result_console().print(grid)
+    print("\nrows for search/tunables.py:")
+    for row in run.parameters:
+        print(f'    Tunable("{row.name}", {results[row.name]}, {row.low}, {row.high}, {row.step}),')

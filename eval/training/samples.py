@@ -1,6 +1,6 @@
 """Turns games into training positions: decodes the games, then filters and packs their positions.
 
-A position is a SAMPLE of 32 bytes, which `unpacked` turns into a POSITION. Scores and results are from White's view.
+A position is a SAMPLE of 32 bytes (see `eval.training.kernels.records`). Scores and results are from White's view.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from engine.board.position import POSITION
 from engine.memory import allocate
 from eval.training.kernels.decoding import decode_samples
-from eval.training.kernels.records import SAMPLE, unpack_samples
+from eval.training.kernels.records import SAMPLE
 from eval.training.shards import Shard, find_shards, read_shard
 
 #: Scores of at least this many centipawns for either side count as mates. The default filter leaves out such positions.
@@ -68,16 +68,3 @@ def samples(
     """Yields the wanted positions of each shard in `paths`, SAMPLE[n]. Raises ShardError if a shard is unusable."""
     for path in find_shards(paths, partial):
         yield shard_samples(read_shard(path), wanted)
-
-
-def unpacked(samples: Samples) -> Any:
-    """Returns the positions of SAMPLE[n] as complete records, POSITION[n]."""
-    positions = allocate(POSITION, len(samples))
-    unpack_samples(samples, positions)
-    return positions
-
-
-def game_numbers(samples: Samples) -> npt.NDArray[np.int64]:
-    """Numbers the games of one shard's SAMPLE[n] from 0 on; returns each position's game number, int64[n]."""
-    numbers: npt.NDArray[np.int64] = np.cumsum(np.diff(samples["game"], prepend=samples["game"][:1]) != 0)
-    return numbers

@@ -18,7 +18,7 @@ from engine.memory import allocate
 from eval.training import generation
 from eval.training.generation import Player, Settings, generate
 from eval.training.kernels.records import SAMPLE, STANDARD
-from eval.training.samples import unpacked
+from tests.training.positions import unpacked
 
 QUICK = Settings(soft_nodes=150, hard_nodes=1200)
 TINY = ["--hidden", "32", "--superbatches", "3", "--batch-size", "256", "--validation", "0.2", "--threads", "1"]

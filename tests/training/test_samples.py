@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from engine.board.convert import decode, to_board
-from eval.training.samples import ALL, ANY_HALFMOVES, Filter, game_numbers, samples, unpacked
+from eval.training.samples import ALL, ANY_HALFMOVES, Filter, samples
 from eval.training.shards import ShardWriter, encode_block
 from tests.training.conftest import Record
+from tests.training.positions import unpacked
 
 FILTERS = [
     Filter(),
@@ -87,11 +88,6 @@ def test_samples_are_those_of_python_chess(
     labels = (packed[name].tolist() for name in ("score", "result", "ply", "game"))
     assert list(zip(portraits, *labels, strict=True)) == expected(some, boards, wanted)
     assert len(packed) > 0
-
-
-def test_games_are_told_apart(made: Path) -> None:
-    (packed,) = samples(made, ALL)
-    assert np.unique(game_numbers(packed)).tolist() == list(range(64))
 
 
 def test_an_unfinished_shard_is_read_on_request(made: Path, tmp_path: Path) -> None:

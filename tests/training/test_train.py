@@ -23,9 +23,9 @@ from eval.network.format import network_digest, read_network
 from eval.training.commands import train
 from eval.training.pool import open_pool
 from eval.training.quantise import integer_scores
-from eval.training.samples import unpacked
 from tests.conftest import PROJECT
 from tests.training.conftest import TINY, arguments
+from tests.training.positions import unpacked
 
 
 def test_a_network_is_made(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

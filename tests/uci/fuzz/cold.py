@@ -32,7 +32,6 @@ COMMANDS: Final = (
     "wdl <shards>",
     "train <shards> --output new.snet --hidden 32 --superbatches 1 --superbatch-size 256 --batch-size 256 "
     "--validation 0.2 --threads 1",
-    "net <network.snet> --on <shards>",
 )
 
 

@@ -128,7 +128,6 @@ VICTIMS: Final = (
     Victim("train <shards> --output new.snet {tiny} --plot <>", "plot.png", REPLACES),
     Victim("net <>", "network.snet"),
     Victim("net <network.snet> <>", "network.snet"),
-    Victim("net <network.snet> --on <>", "shards"),
     *(Victim("explore <> --text", name) for name in ("record.json", "record.json.gz", "tree.txt")),
     Victim("explore --depth 1 --overwrite --record <>", "record.json", REPLACES),
     Victim("explore --depth 1 --overwrite --record <>", "record.json.gz", REPLACES),
