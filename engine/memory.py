@@ -10,10 +10,10 @@ import numpy as np
 
 from engine.compiler.jit import INTERPRETED
 
-#: Size in bytes of a cache line, the unit that CPU caches transfer.
+#: Size in bytes of a cache line on most processors.
 CACHE_LINE: Final = 64
 
-#: Size in bytes of a huge page on the processors that Secateur supports.
+#: Size in bytes of a huge page on most processors.
 HUGE_PAGE: Final = 2 << 20
 
 

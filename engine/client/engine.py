@@ -78,7 +78,7 @@ class Engine:
 
         `evaluation` is your own function (see `secateur.eval.api`) or its file, `FILE.py[:FUNCTION]`. It applies to all
         engines of this process and must be given for the first one. None keeps the evaluation of the process. At
-        first, this is the one that the environment variable SECATEUR_EVALUATION names, if any, else Secateur's own.
+        first, that is Secateur's own, unless the environment variable SECATEUR_EVALUATION names another.
 
         Raises EngineError for options that cannot be set, `eval.build.EvaluationError` for an unusable evaluation, and
         RuntimeError if this process already uses another evaluation.
@@ -384,7 +384,7 @@ def _explain(done: threading.Event) -> None:
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
-    """Returns UCI texts (None for a button) by option name. Raises EngineError, or TypeError for a non-mapping."""
+    """Returns UCI texts (None: a button) by name. Raises EngineError for a bad option, TypeError for a non-mapping."""
     if not isinstance(options, Mapping):
         raise TypeError(f"expected a dictionary of options such as {{'Hash': 64}}, got {options!r}")
     values = OptionValues()

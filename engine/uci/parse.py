@@ -118,7 +118,7 @@ def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
 
 
 def parse_setoption(words: list[str]) -> tuple[str, str | None]:
-    """Parses the words after `setoption`; returns the name, and the value or None. Raises ValueError without 'name'."""
+    """Returns the name and the value (or None) from the words after `setoption`. Raises ValueError without 'name'."""
     if not words or words[0].lower() != "name":
         raise ValueError("setoption: expected 'name'")
     lowered = [word.lower() for word in words]

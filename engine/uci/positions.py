@@ -1,4 +1,4 @@
-"""Sets up positions from GUIs, parses moves with castling in every notation, and writes the report of `d`."""
+"""Sets up positions from GUIs, parses moves with castling in several notations, and writes the report of `d`."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class PositionKeeper:
         self.game, self._start, self._moves = Game(board), (board.fen(shredder=True), board.chess960), ()
 
     def report(self) -> str:
-        """Returns the answer to `d`: a diagram, the FEN, the key, the checkers and the number of legal moves."""
+        """Returns the answer to `d`, with a diagram, the FEN, the key, the checkers and the number of legal moves."""
         board = self.game.board
         lines = [f"{board}\n", f"Fen: {board.fen()}"]
         if board.chess960:
