@@ -432,7 +432,7 @@ def _lock(file: IO[Any], path: Path) -> None:
 
 
 def leads_to(path: Path, file: IO[Any]) -> bool:
-    """Returns whether `path` still names the open `file`; False if the path does not exist. Raises OSError."""
+    """Returns whether `path` still names the open `file`; False if the path does not exist. Raises other OSErrors."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:

@@ -30,7 +30,7 @@ def allocate(dtype: np.dtype[Any], count: int) -> Any:
 
 
 def _huge_pages(size: int) -> Any:
-    """Returns zeroed memory, uint8[size + HUGE_PAGE], if possible in huge pages, which make random reads faster."""
+    """Returns zeroed memory, uint8[size + HUGE_PAGE]. Uses huge pages if possible: they make random reads faster."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.zeros(size + HUGE_PAGE, np.uint8)
     try:

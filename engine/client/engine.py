@@ -1,4 +1,4 @@
-"""`Engine`: Secateur in this process, with the interface of `chess.engine.SimpleEngine`."""
+"""`Engine`: Secateur in this process, used like a `chess.engine.SimpleEngine`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Engine:
         with Engine({"Hash": 64, "Threads": 2}) as engine:
             result = engine.play(board, Limit(time=0.1))
 
-    Its methods may be called from any thread. It searches one position at a time: `play` and `analyse` wait for each
+    Any thread may call the methods. An engine searches one position at a time: `play` and `analyse` wait for each
     other; a running `analysis` ends when another command comes. Ctrl-C ends a search, and the engine stays usable. An
     engine that is not closed ends with the program. If the kernels are not compiled ahead of time, the first engine
     after an installation compiles them, which takes about half a minute. `secateur warmup` also compiles them.

@@ -107,7 +107,7 @@ def open_cache(build: str) -> Path | None:
 
 
 def mark(folder: Path, text: str, digests: Mapping[str, str] | None = None) -> None:
-    """Writes a marker with `text` and `digests`, unless one exists. Leaves no new marker if it raises OSError."""
+    """Writes a marker with `text` and `digests`, unless `folder` has one. Leaves no new marker if it raises OSError."""
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         try:

@@ -34,7 +34,7 @@ COSTS: Final = {
     "eval.training.kernels.gradients.add_gradients": ("the network's gradients", 3.0),
 }
 
-#: Approximate time in seconds to build the library of all kernels for one processor level.
+#: Approximate time in seconds to build the library of kernels for one processor level.
 LIBRARY_SECONDS: Final = 75.0
 
 

@@ -1,6 +1,6 @@
 """Sets the JIT options of all compiled functions, and decides whether a library or Numba provides their machine code.
 
-Its decorators declare every compiled function. `kernel` declares an entry point that Python calls; `subkernel` and
+Its decorators declare the compiled functions. `kernel` declares an entry point that Python calls; `subkernel` and
 `inlined` declare functions that kernels call. `float_kernel` and `float_inlined` do the same for functions that
 calculate with floats. `machine_op` declares an operation of a few machine instructions, and `hook` declares a function
 that only the tracing build calls.

@@ -1,4 +1,4 @@
-"""Contains all uses of Numba beyond its documented interface.
+"""Contains our uses of Numba beyond its documented interface.
 
 Docstrings say which behaviour of Numba a hook relies on and why we need the hook. With a new version of Numba,
 first run `tests/board/test_numba_hooks.py`, which tests this behaviour.

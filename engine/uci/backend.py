@@ -30,7 +30,7 @@ from search.timing import budget_for
 
 
 def rehearse() -> None:
-    """Runs two short searches and formats their reports, because the first ones in a process take 10 ms longer."""
+    """Runs two short searches and formats their reports, because a process's first ones take about 10 ms longer."""
     searcher = Searcher(1)
     game = Game()
     for _ in range(2):

@@ -15,10 +15,10 @@ _SPOKEN_CASTLING: Final = ("O-O", "O-O-O", "0-0", "0-0-0")
 
 
 def parse_move(board: chess.Board, text: str) -> chess.Move:
-    """Parses a legal move in UCI notation. Raises ValueError for any other text, including the null move.
+    """Parses a legal move in UCI notation, or castling as below. Raises ValueError for other texts and the null move.
 
     In standard chess and Chess960, castling may be written as king takes rook, as the king's move to its final square,
-    or in SAN (O-O or 0-0). If the king could also simply move to that square, the text means that simple move.
+    or in SAN (O-O or 0-0). If a normal king move to that square is legal, the text means this move.
     """
     if text in _SPOKEN_CASTLING:
         return board.parse_san(text)
@@ -96,7 +96,7 @@ class PositionKeeper:
 
     @staticmethod
     def _extend(game: Game, moves: tuple[str, ...], known: int) -> None:
-        """Plays `moves[known:]` on `game`. If a move is illegal, takes back the earlier ones and raises ValueError."""
+        """Plays `moves[known:]` on `game`. If a move is illegal, takes back those before it and raises ValueError."""
         for number, text in enumerate(moves[known:], start=known):
             try:
                 move = parse_move(game.board, text)
