@@ -37,7 +37,7 @@ class GoCommand:
     search_moves: tuple[str, ...] | None
 
     def limits(self, white_to_move: bool) -> Limits:
-        """Returns the limits of the side to move. Numbers below the minimum become the minimum; `movestogo` < 1 is omitted."""
+        """Returns limits for the side to move. Too small numbers become the minimum, but `movestogo` < 1 is omitted."""
         number = self.numbers.get
         ours, theirs = ("w", "b") if white_to_move else ("b", "w")
         # If a GUI sends only one clock, that clock applies to both sides.
