@@ -1,6 +1,6 @@
 """Reports the progress of long work on stderr, so that users see that the program does not hang.
 
-On a terminal, one line or picture is updated in place. Otherwise, a changed line is printed, at most once a second.
+On a terminal, one line or picture is updated in place. Otherwise, a changed line is printed about once a second.
 `python -m engine.progress TEXT COMMAND ...` runs a command and shows TEXT and the elapsed time. This module imports
 little, because the answer to `uci` must not wait for imports.
 """

@@ -1,7 +1,7 @@
 """Chooses this process's library of kernels compiled ahead of time, and calls the kernels from Python.
 
-`secateur kernels build` compiles the entry points for play, with the functions that they call, and links one library
-for each processor level (`engine.compiler.levels`, `engine.compiler.builder`). A library contains
+`secateur kernels build` compiles the entry points in `search.warmup.EVERYTHING`, with the functions that they call, and
+links one library for each processor level (`engine.compiler.levels`, `engine.compiler.builder`). A library contains
 
     kernels       Numba's machine code, which needs only the C library's memory functions
     bindings      a C function for each entry point, which takes pointers and integers and may return an integer
