@@ -1,6 +1,6 @@
-"""The entry point: runs the UCI loop if no command is named, otherwise the command.
+"""The entry point: runs the UCI loop or a command, or prints the help or the version.
 
-This module imports nothing heavy (NumPy, Numba, python-chess) before the UCI loop answers `uci`. Each command is a
+So that the UCI loop answers `uci` at once, this module does not import NumPy, Numba or python-chess. Each command is a
 module with a function `main(arguments) -> exit status`. The module is imported only if the command runs.
 """
 
@@ -22,7 +22,7 @@ def _end_in_one_line(kind: Any, error: Any, trace: Any) -> None:
 
 
 if __name__ == "__main__":
-    # Set this before the other imports, so that Ctrl-C during them ends in one line, too.
+    # Set this before the other imports, so that Ctrl-C during them prints only one line, too.
     sys.excepthook = _end_in_one_line
 
 from importlib import import_module  # noqa: E402 - see above
@@ -47,7 +47,7 @@ GROUPS: dict[str, str] = {
     "learn": "see how alpha-beta prunes",
 }
 
-#: For each command: its group, the module that contains its `main`, its help text, and the extra that it needs.
+#: For each command: its group, the module that contains its `main`, its help text, and any extra that it needs.
 COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
     "warmup": ("engine", "bench.commands.warmup", "compile and cache the kernels needed for play", None),
     "kernels": ("engine", "bench.commands.kernels", "compile libraries of kernels; list the libraries", None),
@@ -80,7 +80,7 @@ TUNING_FLAG = "--tuning"
 #: As the first argument, chooses a custom evaluation for this process and its children.
 EVALUATION_FLAG = "--evaluation"
 
-#: The options that may take the place of a command. EVALUATION_FLAG may also precede a command.
+#: Options that may stand in place of a command. EVALUATION_FLAG may also precede a command.
 FLAGS: tuple[str, ...] = ("--help", "--version", TUNING_FLAG, EVALUATION_FLAG)
 
 
@@ -107,7 +107,7 @@ def _members(group: str) -> list[str]:
 
 
 def _help(words: list[str]) -> int:
-    """Prints the help for the group or command `words[0]`, or the general help without words; returns the status."""
+    """Prints help for the group or command `words[0]`, or general help if `words` is empty; returns the status."""
     if not words:
         print(_usage())
         return OK
@@ -121,7 +121,7 @@ def _help(words: list[str]) -> int:
 
 
 def _choose_evaluation(arguments: list[str]) -> list[str]:
-    """Chooses the evaluation named by a leading `--evaluation`, or else by the variable `SECATEUR_EVALUATION`, if any.
+    """Chooses the evaluation that a leading `--evaluation` or else `SECATEUR_EVALUATION` names, if either is given.
 
     Returns the other arguments. Raises EvaluationError if the evaluation is unusable, and UsageError if no name follows
     `--evaluation`.
@@ -210,7 +210,7 @@ def _escape_what_cannot_be_encoded() -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the UCI loop or the command in `arguments` (None: `sys.argv[1:]`); returns OK, FAILED or USAGE."""
+    """Runs the UCI loop, a command or an option, as `arguments` (None: `sys.argv[1:]`) say; returns the exit status."""
     _escape_what_cannot_be_encoded()
     from engine.version import full_name, version
     from eval.build import with_evaluation

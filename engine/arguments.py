@@ -1,4 +1,4 @@
-"""The argument parser, the help on exit statuses and the one-line error messages. All commands share them."""
+"""What the commands share: the argument parser, the help on exit statuses and the one-line error messages."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def missing(package: str, extra: str) -> str:
-    """Returns a message that says that `package` is needed and how to install `extra`, which contains the package."""
+    """Returns a message that says that `package` is needed, and how to install its extra, `extra`."""
     return f"needs the package '{package}': {remedy(extra)}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Final
 
-#: Exit statuses of every command.
+#: The exit statuses of commands.
 OK: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2

@@ -28,7 +28,7 @@ NESTING: Final = 100
 #: `Output` reads at most this number of bytes at the start of a file to find out whether Secateur wrote the file.
 HEAD_LENGTH: Final = 1 << 12
 
-#: The offset of the byte that is locked on Windows: beyond the end of files, because a locked byte cannot be read.
+#: The offset of the byte that is locked on Windows: beyond the end of most files, because a locked byte cannot be read.
 _LOCKED_BYTE: Final = 0x7FFFFFFE
 
 #: Error numbers from file systems without locks.
@@ -216,9 +216,9 @@ def _scratch_beside(target: Path) -> tuple[int, Path]:
 class Output:
     """A file that a command writes, perhaps hours after the constructor checked it. No foreign file is overwritten.
 
-    The file must be new, empty, or written by Secateur. `is_own(head)` recognises a file that Secateur wrote by
-    its first HEAD_LENGTH bytes; messages call such a file a `kind`. The constructor raises OSError for any other file,
-    or if the file or its folder is not writable.
+    The file must be new, empty, or written by Secateur. `is_own` judges from the first HEAD_LENGTH bytes whether
+    Secateur wrote the file; messages call such a file a `kind`. The constructor raises OSError for any other file, or
+    if the file or its folder is not writable.
 
     `size` is the file's size in bytes when it was last checked or written. If `keep` is a number below `size`, the next
     `append` atomically replaces the file with its first `keep` bytes and the new record. `append` sets `keep` to None.
@@ -271,7 +271,7 @@ class Output:
     def replace(self, data: bytes | str) -> None:
         """Replaces the file's contents atomically; text is written as UTF-8.
 
-        If this fails, saves `data` in another file and raises the OSError from `saved_beside`.
+        If this fails, tries to save `data` in another file and raises the OSError from `saved_beside`.
         """
         try:
             self._status = replace_file(self.path, data, self._look)
@@ -327,7 +327,7 @@ class Output:
                 self._check(file, whole=True)
 
     def _check(self, file: IO[bytes], whole: bool) -> None:
-        """Raises FileExistsError if `file` is another, non-empty file, or its size or (if `whole`) content changed."""
+        """Raises FileExistsError if `file` is another, non-empty file or changed in size or (if `whole`) in content."""
         status = os.fstat(file.fileno())
         if status.st_size and (self._status is None or not os.path.samestat(self._status, status)):
             problem = "the file was replaced by another file"
@@ -432,7 +432,7 @@ def _lock(file: IO[Any], path: Path) -> None:
 
 
 def leads_to(path: Path, file: IO[Any]) -> bool:
-    """Returns whether `path` still names the open `file`; False if the path does not exist. Raises OSError."""
+    """Returns whether `path` still names the open `file`; False if the path does not exist. Raises other OSErrors."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:

@@ -10,10 +10,10 @@ import numpy as np
 
 from engine.compiler.jit import INTERPRETED
 
-#: Size in bytes of a cache line, the unit that CPU caches transfer.
+#: Size in bytes of a cache line on most processors.
 CACHE_LINE: Final = 64
 
-#: Size in bytes of a huge page on the processors that Secateur supports.
+#: Size in bytes of a huge page on most processors.
 HUGE_PAGE: Final = 2 << 20
 
 
@@ -30,7 +30,7 @@ def allocate(dtype: np.dtype[Any], count: int) -> Any:
 
 
 def _huge_pages(size: int) -> Any:
-    """Returns zeroed memory, uint8[size + HUGE_PAGE], if possible in huge pages, which make random reads faster."""
+    """Returns zeroed memory, uint8[size + HUGE_PAGE]. Uses huge pages if possible: they make random reads faster."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.zeros(size + HUGE_PAGE, np.uint8)
     try:

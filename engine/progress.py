@@ -1,6 +1,6 @@
 """Reports the progress of long work on stderr, so that users see that the program does not hang.
 
-On a terminal, one line or picture is updated in place. Otherwise, the line is printed every second if it has changed.
+On a terminal, one line or picture is updated in place. Otherwise, a changed line is printed about once a second.
 `python -m engine.progress TEXT COMMAND ...` runs a command and shows TEXT and the elapsed time. This module imports
 little, because the answer to `uci` must not wait for imports.
 """
@@ -142,7 +142,7 @@ class Display:
         self.stop()
 
     def _run(self) -> None:
-        """Updates the line until the view ends, except while an inner view is active; then prints `stop`'s text."""
+        """Updates the line until the view ends, except while an inner view is active; then may print `stop`'s text."""
         pause = self._patience
         while not self._ended.wait(pause):
             pause = RENEWAL_SECONDS if self._renews else self.line_seconds
@@ -185,7 +185,7 @@ def _columns() -> int:
 
 
 class Steps(Display):
-    """A view that shows a text for the current step and the elapsed time. `told` is the text for the first step."""
+    """A view that shows the elapsed time and a text for the current step. `told` is the first of these texts."""
 
     def __init__(self, told: str, quiet: bool = False) -> None:
         super().__init__(quiet)

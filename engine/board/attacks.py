@@ -40,8 +40,8 @@ def _rook_attacks_magic(square, occupied):
     return ROOK_TABLE[ROOK_OFFSETS[square] + (product >> ROOK_SHIFTS[square])]
 
 
-#: `bishop_attacks(square, occupied)` and `rook_attacks(square, occupied)` return the squares that the piece on `square`
-#: (int64) attacks, as uint64. Attacks along a line end with the first square that is in `occupied` (uint64).
+#: `bishop_attacks(square, occupied)` and `rook_attacks(square, occupied)` return the squares that such a piece on
+#: `square` (int64) attacks, as uint64. Attacks along a line end with the first square that is in `occupied` (uint64).
 bishop_attacks = inlined(_bishop_attacks_pext if USE_PEXT else _bishop_attacks_magic)
 rook_attacks = inlined(_rook_attacks_pext if USE_PEXT else _rook_attacks_magic)
 
@@ -63,7 +63,7 @@ def attacks_from(piece, square, occupied):
 
 @subkernel
 def attackers_to(position, square, occupied):
-    """Returns both sides' attackers of `square`, as uint64. `occupied` blocks sliders; attackers need not be in it."""
+    """Returns both sides' attackers of `square`, as uint64. `occupied` blocks sliders; attackers may be outside it."""
     pieces = position.pieces
     queens = pieces[QUEEN]
     return (

@@ -1,4 +1,4 @@
-"""Bitboard primitives: the machine instructions from which the kernels are built.
+"""Bitboard primitives: operations of a few machine instructions, which the kernels use.
 
 A bitboard is a `uint64` with python-chess's square numbering (a1 = 0, b1 = 1, ... h8 = 63). Squares, piece types
 and counters are `int64`. Numba converts a mixture of signed and unsigned 64-bit integers to float64, so kernels

@@ -19,8 +19,8 @@ from engine.board.moves import (
 from engine.board.position import NO_SQUARE, POSITION, WHITE
 from engine.memory import allocate
 
-#: The largest halfmove clock of a position record. A FEN may have a larger one, but the seventy-five-move
-#: rule ends every game earlier.
+#: The largest halfmove clock of a position record. A FEN may have a larger one, but by the
+#: seventy-five-move rule, a game ends earlier.
 MOST_HALFMOVES: Final = 200
 
 

@@ -36,7 +36,7 @@ def is_repetition(keys, index, halfmoves, ply):
 
 @inlined
 def has_insufficient_material(position):
-    """Returns whether mate is impossible: at most one minor piece or only bishops on squares of one colour remain."""
+    """Returns whether the pieces rule out mate: at most one minor piece, or only bishops on squares of one colour."""
     pieces = position.pieces
     if pieces[PAWN] | pieces[ROOK] | pieces[QUEEN] != U0:
         return False

@@ -1,8 +1,8 @@
 """Legal move generation and counting.
 
 Every generated move is legal, so none has to be taken back. The position record contains the checking and the pinned
-pieces. A piece may move to the squares that it attacks; if in check, only to those that end the check; if pinned, only
-along the line to its king. King steps are tested against enemy attacks on a board without that king.
+pieces. A move of a piece other than the king must end any check, and a pinned piece must stay on the line to its king.
+A step of the king is tested against the enemy's attacks on a board without this king.
 
 The generator handles pieces one by one, but all unpinned pawns at once. `count_legal` counts destinations without
 writing moves, so perft can stop one ply early ("bulk counting").
@@ -83,7 +83,7 @@ def double_push_rank(color):
 
 @inlined
 def evasion_mask(position, king):
-    """Returns the squares where a non-king move can end a check, as uint64; ALL if not in check. Ignores en passant."""
+    """Returns the squares where a non-king move ends the check, as uint64; ALL if not in check. Ignores en passant."""
     checkers = position.checkers
     if checkers == U0:
         return ALL

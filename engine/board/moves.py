@@ -21,7 +21,7 @@ CAPTURE = 4
 EN_PASSANT = 5
 PROMOTION = 8
 
-#: No position has more legal moves: the maximum is 218 in games, and about 240 if a side may have any sixteen pieces.
+#: No valid position has more legal moves: the maximum is 218 in games, and about 240 if a side has any sixteen pieces.
 MAX_MOVES = 256
 
 

@@ -13,12 +13,12 @@ from engine.compiler.jit import kernel, subkernel
 #: The position and the moves of one ply in perft.
 PERFT_FRAME = np.dtype([("position", POSITION), ("moves", np.int32, (MAX_MOVES,))], align=True)
 
-#: The largest depth. A perft this deep would not end within a lifetime.
+#: The largest depth. From most positions, a perft this deep would take longer than a lifetime.
 MAX_PERFT_DEPTH = 32
 
 
-#: A node checks the stop flag if at least this many plies remain. Even with 218 moves in each position, only 30 ms
-#: pass between two checks.
+#: A node checks the stop flag if at least this many plies remain. Even with 218 moves in each position, only about
+#: 30 ms pass between two checks.
 STOP_DEPTH = 3
 
 
@@ -61,8 +61,8 @@ def perft_kernel(stack, depth, move, first, last, stop):
     """Returns the number of sequences of `depth` >= 1 legal moves from `stack[0]` that begin with `move`, as int64.
 
     If `depth` >= 2, it counts only sequences whose second move has an index from `first` to `last - 1` in the order of
-    the generator; 0 and MAX_MOVES include all sequences. `stack` is PERFT_FRAME[depth + 1]; all frames but the first
-    are mutated. `stop` is int64[1]; if it becomes nonzero, the count ends early and is invalid.
+    the generator; 0 and MAX_MOVES include all sequences. `stack` is PERFT_FRAME[depth + 1]; frames after the first
+    may be mutated. `stop` is int64[1]; if it becomes nonzero, the count ends early and is invalid.
     """
     reply = stack[1]
     apply_move(stack[0].position, reply.position, move)

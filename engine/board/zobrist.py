@@ -1,7 +1,7 @@
 """Zobrist keys, from the random numbers of the Polyglot book format, which python-chess contains.
 
 In standard chess, a position's key equals that of `chess.polyglot.zobrist_hash`. Polyglot has castling keys only for
-rooks in the four corners, and would give different castling rights in Chess960 the same key. Rooks on other squares
+rooks in the four corners, and could give different castling rights in Chess960 the same key. Rooks on other squares
 therefore get keys from a random generator with a fixed seed.
 """
 

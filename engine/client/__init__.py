@@ -1,7 +1,7 @@
 """Secateur inside a Python program, with python-chess's types: `from secateur import Engine`.
 
-The build also uses this file as the `__init__.py` of the package `secateur`. The kernels are imported only when the
-first `Engine` is created. Until then, a program can choose its evaluation.
+The build also uses this file as the `__init__.py` of the package `secateur`. This module does not import the
+kernels, but the creation of the first `Engine` does. Until then, a program can choose its evaluation.
 """
 
 from __future__ import annotations

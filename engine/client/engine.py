@@ -1,4 +1,4 @@
-"""`Engine`: Secateur in this process, with the interface of `chess.engine.SimpleEngine`."""
+"""`Engine`: Secateur in this process, used like a `chess.engine.SimpleEngine`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Engine:
         with Engine({"Hash": 64, "Threads": 2}) as engine:
             result = engine.play(board, Limit(time=0.1))
 
-    Its methods may be called from any thread. It searches one position at a time: `play` and `analyse` wait for each
+    Any thread may call the methods. An engine searches one position at a time: `play` and `analyse` wait for each
     other; a running `analysis` ends when another command comes. Ctrl-C ends a search, and the engine stays usable. An
     engine that is not closed ends with the program. If the kernels are not compiled ahead of time, the first engine
     after an installation compiles them, which takes about half a minute. `secateur warmup` also compiles them.
@@ -78,7 +78,7 @@ class Engine:
 
         `evaluation` is your own function (see `secateur.eval.api`) or its file, `FILE.py[:FUNCTION]`. It applies to all
         engines of this process and must be given for the first one. None keeps the evaluation of the process. At
-        first, this is the one that the environment variable SECATEUR_EVALUATION names, if any, else Secateur's own.
+        first, that is Secateur's own, unless the environment variable SECATEUR_EVALUATION names another.
 
         Raises EngineError for options that cannot be set, `eval.build.EvaluationError` for an unusable evaluation, and
         RuntimeError if this process already uses another evaluation.
@@ -384,7 +384,7 @@ def _explain(done: threading.Event) -> None:
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
-    """Returns UCI texts (None for a button) by option name. Raises EngineError, or TypeError for a non-mapping."""
+    """Returns UCI texts (None: a button) by name. Raises EngineError for a bad option, TypeError for a non-mapping."""
     if not isinstance(options, Mapping):
         raise TypeError(f"expected a dictionary of options such as {{'Hash': 64}}, got {options!r}")
     values = OptionValues()

@@ -1,4 +1,4 @@
-"""Converts search reports to python-chess's types. Unlike the rest of the package, this module imports the kernels."""
+"""Converts search reports to python-chess's types. Unlike its sister modules, it imports the kernels at once."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """Builds a library of kernels: machine code for one processor level, linked with C bindings.
 
-Numba compiles each entry point into an LLVM module that contains everything the entry point calls. The builder links
+Numba compiles each entry point into an LLVM module with all functions that the entry point calls. The builder links
 these modules into one, in which only the entry points are visible. LLVM compiles this module to a position-independent
 object file. The C compiler links the object file with the bindings, a few lines of generated C for each entry point:
 
     int64_t secateur_0(void *a0, void *a1, int64_t a1_0, int64_t a2)    a record, a one-dimensional array, a number
 
 Numba's functions return a status, take pointers to their result and to an exception, and take an array as seven or
-more values. Kernels never raise, so the status is always success.
+more values. Kernels in a library raise no exceptions, so the status means success.
 
 The environment must name the target processor before Numba is imported (`engine.compiler.library.build_environment`).
 """
@@ -54,9 +54,9 @@ class BuildError(Exception):
 
 
 def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -> None:
-    """Compiles `kernels` to a library at `path`. Each must have been called once, so that its argument types are known.
+    """Compiles `kernels` to a library at `path`. Each one must have been called, so that its argument types are known.
 
-    Atomically replaces an older library. Raises OSError, or BuildError if the build fails or another file is at `path`.
+    Atomically replaces an older library. Raises OSError, or BuildError if the build or `_check_place` fails.
     """
     if level.cpu != CPU_NAME or not all(CPU_FEATURES.get(feature, False) for feature in level.features):
         raise BuildError(f"this process compiles for {CPU_NAME}, not for {level.name}")
@@ -84,7 +84,7 @@ def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -
 
 
 def _check_place(path: Path) -> None:
-    """Raises BuildError if `path` is anything but a missing file, an empty file or an undamaged kernel library."""
+    """Raises BuildError unless `path` is a missing file, an empty file or an undamaged kernel library."""
     try:
         with open_regular(path) as file:
             is_empty = not file.read(1)
@@ -118,7 +118,7 @@ def _parameter(name: str, found: Any) -> Parameter:
 
 
 def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) -> bytes:
-    """Links and optimises LLVM modules; returns the object file. `symbols` maps entry points' names to new names."""
+    """Links and compiles LLVM modules; returns the object code. `symbols` maps entry points' names to new names."""
     if not modules:
         raise BuildError("there are no kernels to compile")
     module, *others = modules
@@ -154,7 +154,7 @@ def bindings(description: Description, level: Level) -> str:
 
 
 def _runs_here(level: Level) -> str:
-    """Returns the code of a C function that tests for the level's features, and for fast PEXT if the level uses it."""
+    """Returns the code of a C function that tests for the level's features, and for fast PEXT if this is needed."""
     if not level.asked:
         return f"EXPORT int {RUNS_HERE}(void) {{ return 1; }}"
     terms = [f'__builtin_cpu_supports("{feature}")' for feature in level.asked]

@@ -23,8 +23,8 @@ from engine.files import open_regular, read_bytes, user_path
 #: Environment variable that overrides the folder of compiled kernels.
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 
-#: The KEEP_FOLDERS most recently used folders of other builds are kept for KEEP_SECONDS after their last use, and all
-#: others for one hour.
+#: Of the folders of other builds, the KEEP_FOLDERS most recently used are kept for at least KEEP_SECONDS after their
+#: last use. The rest are kept for at least one hour.
 KEEP_SECONDS: Final = 14 * 24 * 3600
 KEEP_FOLDERS: Final = 6
 
@@ -37,12 +37,12 @@ MARKER: Final = "made-by-secateur"
 _LONGEST_MARKER: Final = 1 << 26
 _MARKER_TEXT: Final = "Secateur keeps compiled kernels here, and deletes them when it has not used them for a while.\n"
 
-#: Size in bytes of the checksum at the start of a kernel file. It covers folder name, file name and machine code.
+#: Size in bytes of the first part of a kernel file: a checksum of the code and of the names of the file and its folder.
 _CHECKSUM_BYTES: Final = 32
 #: Maximum size of a kernel file, in bytes.
 LARGEST_KERNEL: Final = 1 << 30
 
-#: Pattern for the temporary files that `replace_file` leaves behind if the system crashes.
+#: Pattern for the temporary files that `replace_file` may leave behind, for example if the system crashes.
 SCRATCH: Final = re.compile(r"\.secateur\.[a-z0-9_]{8}\.tmp")
 
 
@@ -79,7 +79,7 @@ def _is_private(folder: Path, links: bool = False) -> bool:
 def open_cache(build: str) -> Path | None:
     """Returns the cache folder of `build`, created if necessary; None if no folder is writable and private.
 
-    Also removes the folders of old builds. Raises ValueError if CACHE_VARIABLE names an unknown user's home.
+    Also removes folders of old builds. Raises ValueError if CACHE_VARIABLE names an unknown user's home.
     """
     for root in _cache_roots():
         folder = root / build
@@ -93,7 +93,7 @@ def open_cache(build: str) -> Path | None:
                 continue
             with tempfile.TemporaryFile(dir=folder):
                 pass
-            # Mark only an empty folder: a marked folder may be removed, and this one may contain a user's files.
+            # Mark the folder only if it is empty: marked folders may be removed, and a user's files may be in this one.
             with suppress(OSError):
                 if not any(folder.iterdir()):
                     mark(folder, _MARKER_TEXT)
@@ -107,7 +107,7 @@ def open_cache(build: str) -> Path | None:
 
 
 def mark(folder: Path, text: str, digests: Mapping[str, str] | None = None) -> None:
-    """Writes a marker with `text` and `digests`, unless one exists. Leaves no new marker if it raises OSError."""
+    """Writes a marker with `text` and `digests`, unless `folder` has one. Leaves no new marker if it raises OSError."""
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         try:
@@ -127,7 +127,7 @@ def digest_of(path: Path) -> str:
 
 
 def listed(folder: Path, text: str) -> dict[str, str] | None:
-    """Returns the digests in the folder's marker, by file name; None if no regular marker begins with `text`."""
+    """Returns the digests in the folder's marker, by file name; None if the marker is unusable or lacks `text`."""
     marker = folder / MARKER
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
@@ -142,9 +142,9 @@ def listed(folder: Path, text: str) -> dict[str, str] | None:
 
 
 def strangers(folder: Path, names: Mapping[str, str]) -> list[Path]:
-    """Returns the sorted files of a marked folder that are not in `names` or have another digest.
+    """Returns the files in a marked folder, sorted, except the unchanged files that `names` lists with their digests.
 
-    Omits the marker, and the bytecode of modules in `names`.
+    Also omits the marker, and the bytecode of modules in `names`.
     """
     paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     return sorted(path for path in paths if path != folder / MARKER and not is_listed(path, folder, names))
@@ -162,7 +162,7 @@ def is_listed(path: Path, folder: Path, names: Mapping[str, str]) -> bool:
 
 
 def remove_listed(folder: Path, text: str) -> None:
-    """Deletes the unchanged files that the marker lists, the bytecode of listed modules, and then all empty folders.
+    """Deletes the unchanged files that the marker lists, the bytecode of listed modules, and then empty folders.
 
     Does nothing unless the marker begins with `text` and lists files. Skips undeletable files; raises other OSErrors.
     """
@@ -218,7 +218,7 @@ def sealed(path: Path, body: bytes) -> bytes:
 
 
 def unsealed(path: Path, content: bytes) -> bytes | None:
-    """Returns the body of a kernel file from its `content`; None if it is damaged or was written for another `path`."""
+    """Returns the body of a kernel file from its `content`; None if that is damaged or written for another `path`."""
     body = content[_CHECKSUM_BYTES:]
     return body if content == sealed(path, body) else None
 

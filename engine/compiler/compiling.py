@@ -1,6 +1,6 @@
 """Tracks the kernel that Numba is compiling, with elapsed and expected times, and reports this progress on stderr.
 
-`engine.compiler.numba_hooks` calls `begin` and `end` for every compilation. Code with its own reports calls `silence`
+`engine.compiler.numba_hooks` calls `begin` and `end` for each kernel. Code that reports progress itself calls `silence`
 once and `current` from time to time. This module imports little, because the answer to `uci` must not wait for imports.
 """
 
@@ -34,7 +34,7 @@ COSTS: Final = {
     "eval.training.kernels.gradients.add_gradients": ("the network's gradients", 3.0),
 }
 
-#: Approximate time in seconds to build the library of all kernels for one processor level.
+#: Approximate time in seconds to build the library of kernels for one processor level.
 LIBRARY_SECONDS: Final = 75.0
 
 
@@ -55,7 +55,7 @@ _STATE: Final = _State()
 
 
 def current() -> str:
-    """Returns a message about the compilation in progress on any thread, with its times; "" if nothing is compiled."""
+    """Returns a message about the compilation in progress on any thread, with its times; "" if there is none."""
     kernel = _STATE.kernel
     if not kernel:
         return ""
@@ -71,7 +71,7 @@ def silence() -> None:
 
 
 def advice() -> str:
-    """Returns the end of a message, which says how often kernels are compiled and how to compile them ahead of time."""
+    """Returns the end of a message: how often kernels are compiled, and how to compile them ahead of time."""
     kind, name = ("evaluation", f"--evaluation {_STATE.evaluation} ") if _STATE.evaluation else ("version", "")
     return f"once for each {kind}: run 'secateur {name}warmup' to compile ahead of time everything that play needs"
 
@@ -88,7 +88,7 @@ def without_advice() -> None:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Reports progress while the `with` block imports Numba, which takes several seconds on a busy machine."""
+    """Unless silenced, reports progress while the `with` block imports Numba, which may take several seconds."""
     if _STATE.is_silent:
         yield
         return

@@ -1,4 +1,4 @@
-"""Computes a fingerprint of everything on which a function's machine code depends.
+"""Computes a fingerprint of a function and of what the function refers to.
 
 The fingerprint covers the code of the function and of all functions that it calls, and the values of global names,
 closure cells and module attributes, which Numba treats as constants.
@@ -18,7 +18,7 @@ def fingerprint(function: Any) -> str:
     """Returns a hexadecimal digest of a function, plain or compiled, and of everything that it refers to.
 
     The digest does not depend on the function's own name, file or module, nor on comments and line numbers. It covers
-    numbers, arrays, functions and collections by content, and other objects by `repr`, which often contains an address.
+    numbers, arrays, functions and collections by content, and other objects by `repr`, which may contain an address.
     """
     digest = _Digest()
     digest.add(function)
@@ -38,7 +38,7 @@ class _Digest:
         """Adds a value of any type, with everything that it contains or refers to."""
         function = getattr(value, "py_func", value)
         if isinstance(function, FunctionType):
-            # The compile options change the machine code, too.
+            # The compile options can change the machine code, too.
             self.add(getattr(value, "targetoptions", None))
             self._add_function(function)
         elif isinstance(value, np.ndarray) and not value.dtype.hasobject:

@@ -1,21 +1,21 @@
 """Sets the JIT options of all compiled functions, and decides whether a library or Numba provides their machine code.
 
-Its decorators declare every compiled function. `kernel` declares an entry point that Python calls; `subkernel` and
+Its decorators declare the compiled functions. `kernel` declares an entry point that Python calls; `subkernel` and
 `inlined` declare functions that kernels call. `float_kernel` and `float_inlined` do the same for functions that
 calculate with floats. `machine_op` declares an operation of a few machine instructions, and `hook` declares a function
 that only the tracing build calls.
 
 Compiled code does not test indices: an index must be within its array and not negative. With `SECATEUR_CHECKED=1`,
-it tests every index and raises IndexError if an index is invalid.
+compiled code tests indices and raises IndexError if an index is invalid.
 
-If there is a usable library of kernels compiled ahead of time (`engine.compiler.library`), `kernel` and `float_kernel`
-return the entry point in the library, the other decorators return a substitute, and Numba is not imported. Otherwise
-Numba compiles the kernels.
+If this process uses a library of kernels compiled ahead of time (`engine.compiler.library`), `kernel` and
+`float_kernel` return entry points in the library, the other decorators return substitutes, and Numba is not imported.
+Otherwise Numba compiles the kernels.
 
-The name of the cache folder is a hash of everything that could change the machine code: the kernels' sources, any
-custom evaluation, the versions of Python, Numba, llvmlite and NumPy, the CPU's name and features, and the build. There
-are three builds: the playing build; the tracing build (`SECATEUR_TRACING=1`), whose search records its tree for the
-explorer; and the checked build. The first import of this module fixes the build for the process.
+The name of the cache folder is a hash of the kernels' sources, any custom evaluation, the versions of Python, Numba,
+llvmlite and NumPy, the CPU's name and features, the limits on these features, and the build. The normal build is the
+playing build. The search of the tracing build (`SECATEUR_TRACING=1`) records its tree for the explorer, and the checked
+build tests indices. The first import of this module fixes the build for the process.
 
 `NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, for a debugger or for coverage.
 """
@@ -38,7 +38,7 @@ from engine.compiler.levels import SLOW_PEXT_CPUS
 from engine.compiler.library import BUILD, KERNELS_VARIABLE, PEXT_VARIABLE, VECTORS_VARIABLE, KernelsMissingError
 from engine.compiler.sources import PROJECT_ROOT, add_sources, kernel_sources
 
-# This may be a standing copy of the project, which is removed if it is not used (`engine.compiler.launcher`).
+# This may be a standing copy of the project, which is removed a while after its last use (`engine.compiler.launcher`).
 renew(PROJECT_ROOT, Path(sys.prefix))
 
 # The library in use, if any, and why other libraries are not used.
@@ -68,7 +68,7 @@ BUILDING: Final = os.environ.get(KERNELS_VARIABLE) == BUILD
 #: True if kernels run as plain Python.
 INTERPRETED: Final = not AHEAD_OF_TIME and numba_hooks.is_interpreted()
 
-#: LLVM's name for the target processor, and a dict that maps LLVM's name of each CPU feature to its presence.
+#: LLVM's name for the target processor, and a dict that says which CPU features are present, by LLVM's names.
 CPU_NAME: str
 CPU_FEATURES: dict[str, bool]
 #: Whether PEXT, instead of magic multiplication, indexes the tables of sliding attacks. `SECATEUR_PEXT=0` forbids it.
@@ -106,12 +106,12 @@ def _vector_bits() -> int:
 VECTOR_BITS: Final = _vector_bits()
 
 
-#: The fingerprint that `keep_apart` has set. The name of the cache folder depends on this fingerprint.
+#: The fingerprint that `keep_apart` has set, or "". The name of the cache folder depends on this fingerprint.
 _companion = ""
 
 
 def build_hash() -> str:
-    """Returns the cache folder's name: 20 hexadecimal digits, a hash of everything that can change machine code."""
+    """Returns the cache folder's name: the first 20 hexadecimal digits of a hash (see this module's docstring)."""
     digest = hashlib.sha256()
     features = ",".join(sorted(name for name, present in CPU_FEATURES.items() if present))
     versions = (sys.implementation.cache_tag, sys.version, numba.__version__, llvmlite.__version__, np.__version__)
@@ -139,7 +139,7 @@ def keep_apart(fingerprint: str) -> None:
 
 
 def cache_problem() -> str | None:
-    """Returns a line that says why kernels are not cached in the chosen folder; None if they are, or need not be."""
+    """Returns a line that says why kernels are not cached in the chosen folder; None if they are, or need no cache."""
     if AHEAD_OF_TIME or BUILDING:
         return None
     if INTERPRETED:
@@ -183,7 +183,7 @@ class DeclaredKernel:
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.name = library.kernel_name(function)
-        # The code needs no wrappers, because Python calls it through the library. Wrappers would refer to Python.
+        # The code needs no wrappers, because Python calls it through the library. Wrappers would call Python's C API.
         self.dispatcher = numba_hooks.linked(function, _OPTIONS | options)
         self.types: tuple[Any, ...] | None = None
 
@@ -211,7 +211,7 @@ def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Declares an entry point, which Python calls. Its machine code is cached, and runs without the GIL."""
+    """Declares an entry point, which Python calls. Its machine code is cached if possible, and runs without the GIL."""
     return _entry_point(function, {})
 
 
@@ -221,7 +221,7 @@ def float_kernel(function: Callable[..., Any]) -> Any:
 
 
 def subkernel(function: Callable[..., Any]) -> Any:
-    """Declares a function that only kernels call."""
+    """Declares a function that kernels call."""
     return _inner(function, {})
 
 
@@ -247,7 +247,7 @@ def hook(function: Callable[..., Any]) -> Any:
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Returns a decorator that declares a Numba intrinsic. If Numba compiles nothing, it returns the Python `twin`."""
+    """Returns a decorator that declares a Numba intrinsic. If Numba is not used, the decorator returns `twin`."""
 
     def declare(codegen: Callable[..., Any]) -> Any:
         return twin if INTERPRETED or AHEAD_OF_TIME else intrinsic(codegen)

@@ -1,9 +1,9 @@
-"""A cache of compiled kernels. Its folder and file names contain hashes of whatever could change the machine code.
+"""A cache of compiled kernels. The names of its folder and files are hashes of what the machine code depends on.
 
-Numba's own cache checks only the source file of the cached function, so it runs stale machine code after an edit to a
-callee in another file. It also does not verify its files, so a flipped bit can crash every start. Here, a file begins
-with a checksum of its folder's name, its own name and the machine code. If a file is unusable, its kernel is compiled
-again and the file is replaced.
+Of the sources, Numba's own cache checks only the file of the cached function, so it can run stale machine code after an
+edit to a callee in another file. It also does not verify its files, so a flipped bit can crash every start. Here, a
+file begins with a checksum of its folder's name, its own name and the machine code. If a file is unusable, its kernel
+is compiled again and the file is replaced if possible.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class KernelCache:
         self._kernel = (function.__module__, function.__qualname__, code.co_firstlineno, code.co_code, stamp)
 
     def _file(self, signature: Any) -> Path:
-        # Numba types are equal if their names are equal, and their `repr` is their name.
+        # Numba types with equal names are equal, and the `repr` of a type is its name.
         digest = hashlib.blake2b(repr((self._kernel, signature)).encode(), digest_size=16)
         return Path(self.cache_path, f"{digest.hexdigest()}.nbc")
 

@@ -1,7 +1,7 @@
 """The processor levels for which kernels are compiled ahead of time.
 
-For x86-64 they are the microarchitecture levels of the psABI. There are two variants of level 3, because AMD processors
-before Zen 3 run PEXT in microcode, which is slower than a magic multiplication.
+For x86-64 they are levels 2 to 4 of the psABI's microarchitecture levels. Level 3 has two variants, because some AMD
+processors before Zen 3 run PEXT in microcode, which is slower than a magic multiplication.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Chooses this process's library of kernels compiled ahead of time, and calls the kernels from Python.
 
-`secateur kernels build` compiles every entry point, with everything it calls, for each processor level
-(`engine.compiler.levels`) and links one library for each level (`engine.compiler.builder`). A library contains
+`secateur kernels build` compiles the entry points in `search.warmup.EVERYTHING`, with the functions that they call, and
+links one library for each processor level (`engine.compiler.levels`, `engine.compiler.builder`). A library contains
 
     kernels       Numba's machine code, which needs only the C library's memory functions
     bindings      a C function for each entry point, which takes pointers and integers and may return an integer
     description   JSON after MARKER: level, machine, hash of the kernels' sources, compiler, table of the functions
     checksum      at the end of the file, after the linker's output: SHA-256 of everything before it, 32 bytes
 
-When `engine.compiler.jit` is imported, it loads the best library that is undamaged, built from exactly these sources,
-and usable on this processor. The library's kernels take the same arguments and return the same results as kernels that
-Numba compiles here, but Python cannot call `subkernel` functions. Without such a library, Numba compiles the kernels.
+When `engine.compiler.jit` is imported, it loads the best library that is undamaged, usable on this processor, and built
+from the installed sources (if any). The library's kernels take the same arguments and return the same results as
+Numba's kernels, but Python cannot call `subkernel` functions. Without such a library, Numba compiles the kernels.
 
 `SECATEUR_KERNELS` overrides the choice: `jit` for Numba, or the name of a level.
 """
@@ -43,7 +43,7 @@ BUILD: Final = "build"
 #: The environment variable that overrides the folder of libraries.
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
 
-#: Environment variables that select builds for which no library exists, each with a value that selects none of them.
+#: Environment variables that select builds without libraries, each with a value that selects no such build.
 OTHER_BUILDS: Final = {
     "NUMBA_DISABLE_JIT": "0",
     "SECATEUR_CHECKED": "0",
@@ -77,7 +77,7 @@ class KernelsMissingError(ImportError):
 
 
 class Parameter(NamedTuple):
-    """A kernel's parameter: its kind ("record", "array" or "int"), bytes per record or item, and array dimensions."""
+    """A kernel's parameter: its kind ("record", "array" or "int"), bytes of a record or item, and array dimensions."""
 
     kind: str
     size: int = 0
@@ -280,7 +280,7 @@ def compile_here() -> None:
 
 
 def choose() -> tuple[Library | None, tuple[str, ...]]:
-    """Returns the best library or None, and remarks on any problems. Raises ValueError as `folder` does."""
+    """Returns the best usable library or None, and remarks on any problems. Raises ValueError as `folder` does."""
     wanted = os.environ.get(KERNELS_VARIABLE, "")
     if wanted in (JIT, BUILD) or any(os.environ.get(name, "0") not in ("", "0") for name in OTHER_BUILDS):
         return None, ()

@@ -1,4 +1,4 @@
-"""Contains all uses of Numba beyond its documented interface.
+"""Contains our uses of Numba beyond its documented interface.
 
 Docstrings say which behaviour of Numba a hook relies on and why we need the hook. With a new version of Numba,
 first run `tests/board/test_numba_hooks.py`, which tests this behaviour.
@@ -44,7 +44,7 @@ def is_interpreted() -> bool:
 
 
 def processor() -> tuple[str, dict[str, bool]]:
-    """Returns LLVM's name of the target processor, and a dict that maps LLVM's feature names to their presence.
+    """Returns LLVM's name of the target processor, and a dict that says which features are present, by LLVM's names.
 
     Relies on `config.CPU_NAME` and `config.CPU_FEATURES`, which come from environment variables. If the name or the
     features are None, Numba uses those of this machine's processor.
@@ -351,8 +351,8 @@ def compiled(dispatcher: Any, argument_types: tuple[Any, ...]) -> tuple[Any, str
 class _Reporter(event.Listener):
     """A listener that tells `engine.compiler.compiling` when Numba starts and stops compiling a kernel.
 
-    Relies on the event "numba:compile", with the dispatcher and the argument types. Numba and LLVM let other threads
-    run during a compilation, so a thread can report progress.
+    Relies on the event "numba:compile", which names the dispatcher and the argument types. Numba and LLVM let other
+    threads run during a compilation, so a thread can report progress.
     """
 
     def __init__(self) -> None:

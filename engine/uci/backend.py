@@ -30,7 +30,7 @@ from search.timing import budget_for
 
 
 def rehearse() -> None:
-    """Runs two short searches and formats their reports, because the first ones in a process take 10 ms longer."""
+    """Runs two short searches and formats their reports, because a process's first ones take about 10 ms longer."""
     searcher = Searcher(1)
     game = Game()
     for _ in range(2):
@@ -78,7 +78,7 @@ def search_limits(command: GoCommand, board: chess.Board, complain: Callable[[st
 
 
 class SearchTask(Task):
-    """The task for `go`. It always answers with `bestmove`."""
+    """The task for `go`. It answers with `bestmove`, even if the search fails."""
 
     is_tool = False
 
@@ -118,7 +118,7 @@ class SearchTask(Task):
             answer = self._book_answer() or self._search() or answer
         finally:
             if limits.infinite or limits.ponder:
-                # The protocol requires silence until `stop` or `ponderhit`, even if nothing is left to search.
+                # The protocol forbids `bestmove` before `stop` or `ponderhit`, even if nothing is left to search.
                 self._release.wait()
             self._answer(f"bestmove {answer}")
 
@@ -186,7 +186,7 @@ class PerftTask(Task):
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Makes the count end soon; the task then answers that perft was stopped."""
+        """Makes the count end soon. If the count is incomplete, the task answers that perft was stopped."""
         self._is_stopped = True
         self._counter.stop()
 
@@ -233,7 +233,7 @@ class BenchTask(Task):
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Makes the benchmark end soon; the task then answers that it was stopped."""
+        """Makes the benchmark end soon. If the benchmark is incomplete, the task answers that it was stopped."""
         self._stopped.set()
         self._searcher.stop()
 

@@ -35,7 +35,7 @@ class Book:
     def __init__(self, file: Path) -> None:
         """Opens a Polyglot book. Raises a ValueError that names `file` if it is unreadable or not a Polyglot book."""
         try:
-            # Check this first, because python-chess would wait for the writer of a pipe, or map a device into memory.
+            # Check the file's type: python-chess would wait for the writer of a pipe, or map a device into memory.
             open_regular(file).close()
             self._reader = chess.polyglot.open_reader(file)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Applies the options to the loaded engine: TT, threads, network, strength, tablebases, opening book."""
+"""Applies the options to the loaded engine, such as those for the TT, the network and the opening book."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from search.tablebase import Tables, open_tables
 
 
 class Equipment:
-    """The searcher and the game, set up as the options request. It reports each option that it cannot apply."""
+    """The searcher and the game, set up as the options request. An option that cannot be applied is reported."""
 
     def __init__(self, options: OptionValues, info: Callable[[str], None], problem: Callable[[str], None]) -> None:
-        """Applies all options. Calls `info` with a message about each loaded file, and `problem` about each failure.
+        """Applies the options. Calls `info` with messages about loaded files, and `problem` with those about failures.
 
         Raises MemoryError if there is not even enough memory for a TT of 1 MiB.
         """
@@ -35,7 +35,7 @@ class Equipment:
         self._tables: Tables | None = None
         self._book: Book | None = None
         self._rng = random.Random()
-        #: The searcher. Its TT and number of threads are as the options request, or smaller if memory is short.
+        #: The searcher. Its TT and number of threads are as the options request, or smaller if resources are short.
         self.searcher = self._new_searcher(options.number("Hash"))
         with suppress(RuntimeError):  # a search can do without these threads
             self.searcher.reserve_threads()
@@ -119,7 +119,7 @@ class Equipment:
     # -- files -------------------------------------------------------------------------------------------------
 
     def _read_network(self, file: str) -> None:
-        """Reads the network `file`; "" means the built-in one. If that fails, reports why and keeps the old network."""
+        """Reads the network `file` ("": the built-in one). If it is unusable, reports why and keeps the old network."""
         custom = chosen_evaluation()
         if file and custom is not None:
             self._problem(f"network {quoted(file)} not used: the custom evaluation {custom.name} replaces it")
@@ -173,7 +173,7 @@ class Equipment:
         self._info(f"book {quoted(file)}: {count_of(len(self._book), 'move')}")
 
     def book_move(self, game: Game, limits: Limits) -> BookMove | None:
-        """Returns a book move for `game`. Returns None if there is none, or if the limits or options imply analysis."""
+        """Returns a book move for `game`. Returns None if the book has none or if this is analysis."""
         options = self._options
         is_analysis = limits.is_analysis() or options.flag("UCI_AnalyseMode") or options.number("MultiPV") > 1
         if self._book is None or is_analysis:

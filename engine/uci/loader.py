@@ -1,4 +1,4 @@
-"""Loads the engine, which takes a second with cached kernels and half a minute if kernels must be compiled."""
+"""Loads the engine, which takes about a second, or about half a minute if kernels must be compiled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, Final
 
-#: The least memory, in bytes, that loading the kernels needs. LLVM ends the process if it gets no memory.
+#: The free memory, in bytes, without which no kernels are loaded. LLVM ends the process if it gets no memory.
 HEADROOM: Final = 32 << 20
 
 

@@ -37,7 +37,7 @@ class GoCommand:
     search_moves: tuple[str, ...] | None
 
     def limits(self, white_to_move: bool) -> Limits:
-        """Returns the limits of the side to move. Too small numbers become the minimum; `movestogo` < 1 is omitted."""
+        """Returns limits for the side to move. Too small numbers become the minimum, but `movestogo` < 1 is omitted."""
         number = self.numbers.get
         ours, theirs = ("w", "b") if white_to_move else ("b", "w")
         # If a GUI sends only one clock, that clock applies to both sides.
@@ -118,7 +118,7 @@ def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
 
 
 def parse_setoption(words: list[str]) -> tuple[str, str | None]:
-    """Parses the words after `setoption`; returns the name, and the value or None. Raises ValueError without 'name'."""
+    """Returns the name and the value (or None) from the words after `setoption`. Raises ValueError without 'name'."""
     if not words or words[0].lower() != "name":
         raise ValueError("setoption: expected 'name'")
     lowered = [word.lower() for word in words]

@@ -1,4 +1,4 @@
-"""Sets up positions from GUIs, parses moves with castling in every notation, and writes the report of `d`."""
+"""Sets up positions from GUIs, parses moves with castling in several notations, and writes the report of `d`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _SPOKEN_CASTLING: Final = ("O-O", "O-O-O", "0-0", "0-0-0")
 
 
 def parse_move(board: chess.Board, text: str) -> chess.Move:
-    """Parses a legal move in UCI notation. Raises ValueError for any other text, including the null move.
+    """Parses a legal move in UCI notation, or castling as below. Raises ValueError for other texts and the null move.
 
     In standard chess and Chess960, castling may be written as king takes rook, as the king's move to its final square,
-    or in SAN (O-O or 0-0). If the king could also simply move to that square, the text means that simple move.
+    or in SAN (O-O or 0-0). If a normal king move to that square is legal, the text means this move.
     """
     if text in _SPOKEN_CASTLING:
         return board.parse_san(text)
@@ -83,7 +83,7 @@ class PositionKeeper:
         self.game, self._start, self._moves = Game(board), (board.fen(shredder=True), board.chess960), ()
 
     def report(self) -> str:
-        """Returns the answer to `d`: a diagram, the FEN, the key, the checkers and the number of legal moves."""
+        """Returns the answer to `d`, with a diagram, the FEN, the key, the checkers and the number of legal moves."""
         board = self.game.board
         lines = [f"{board}\n", f"Fen: {board.fen()}"]
         if board.chess960:
@@ -96,7 +96,7 @@ class PositionKeeper:
 
     @staticmethod
     def _extend(game: Game, moves: tuple[str, ...], known: int) -> None:
-        """Plays `moves[known:]` on `game`. If a move is illegal, takes back the earlier ones and raises ValueError."""
+        """Plays `moves[known:]` on `game`. If a move is illegal, takes back those before it and raises ValueError."""
         for number, text in enumerate(moves[known:], start=known):
             try:
                 move = parse_move(game.board, text)

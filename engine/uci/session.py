@@ -1,8 +1,8 @@
-"""The session handles each UCI command and answers it.
+"""The session handles UCI commands and writes the answers.
 
 Three other threads help: one reads stdin (`engine.uci.loop`), one loads the engine (`engine.uci.loader`) and one
 runs searches and other tasks (`engine.uci.tasks`). The session takes commands and events from one queue. Until the
-engine is loaded, it defers commands that need it; during a search, it defers commands that would disturb it.
+engine is loaded, the session defers commands that need the engine. During a task, it defers those that would interfere.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COMMANDS: Final = frozenset(
     (*IMMEDIATE, "ucinewgame", "setoption", "position", "go", "d", "flip", "eval", "bench", "compiler")
 )
 
-#: Seconds between two progress messages of loading, or of a tool such as `bench`. Cached kernels load in less time.
+#: Seconds between two progress messages of loading, or of a tool such as `bench`. Cached kernels usually load sooner.
 HEARTBEAT: Final = 1.5
 
 #: Seconds that `isready` waits: while modules and cached kernels load, and while kernels compile. CuteChess ends an
@@ -119,7 +119,7 @@ class Session:
     # -- the conversation --------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Handles events until `quit` or the end of input. Then ends threads and closes files if no task is running."""
+        """Handles events until `quit` or the end of input. Then ends threads and closes files unless a task runs."""
         while not self._ended:
             try:
                 self._take_event()
@@ -179,7 +179,7 @@ class Session:
             self._loader.start()
 
     def _must_wait(self, word: str) -> bool:
-        """Returns whether a command must wait for the running task, which `go` stops, or until the engine is loaded."""
+        """Returns whether a command must wait for the end of the running task or of loading. `go` stops the task."""
         task = self._task
         if task is not None and task.has_answered and task.finished.wait(FAREWELL):
             # A command that comes after the answer must find the task done.
@@ -269,7 +269,7 @@ class Session:
         self._begin(getattr(self._loader.backend, name)(equipment, self._output, *arguments))
 
     def _loaded(self) -> Equipment:
-        """Returns the equipment, which the first call sets up. Raises ValueError if loading failed, and MemoryError."""
+        """Returns the equipment, which the first call sets up. Raises ValueError if loading failed, or MemoryError."""
         loader = self._loader
         if loader.error is not None:
             problem = f"{type(loader.error).__name__}: {printable(str(loader.error))}"
