@@ -121,7 +121,7 @@ _QUOTE: Final = 240
 
 
 def _check(choice: Choice) -> None:
-    """Compiles or loads the function. Raises EvaluationError if this fails or it returns no signed integer."""
+    """Compiles or loads the function. Raises EvaluationError if that fails or the result is not a signed integer."""
     import numba
 
     record = numba.from_dtype(POSITION)

@@ -52,7 +52,7 @@ def _group(name: str, size: int, row: str, meaning: str) -> int:
     return first
 
 
-# Semicolons separate different weights. Ranks and squares are seen from the owner's side; weights by rank begin at 0.
+# Semicolons separate different weights. Squares and ranks (1 to 8) are seen from the owner's side.
 MATERIAL = _group("MATERIAL", 5, "Material", "a pawn; a knight; a bishop; a rook; a queen")
 BISHOP_PAIR = _group("BISHOP_PAIR", 1, "Material", "two bishops or more")
 PER_PAWN = _group("PER_PAWN", 3, "Material", "own pawns minus five, for each knight; each bishop; each rook")

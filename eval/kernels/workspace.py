@@ -42,7 +42,7 @@ WORKSPACE: Final = np.dtype(
         # [color] `ring`: squares next to the king; `zone`: the king's square, the ring, and the ring moved up a rank.
         ("ring", np.uint64, (2,)),
         ("zone", np.uint64, (2,)),
-        # [color] `attackers`: how many of its pieces attack the enemy king's zone; `danger`: that king's packed danger.
+        # [color] `attackers`: pieces that attack the enemy king's zone; `danger`: packed danger to that king.
         ("attackers", np.int64, (2,)),
         ("danger", np.int64, (2,)),
         ("pawns", PAWN_ENTRY, (PAWN_ENTRIES,)),

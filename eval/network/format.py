@@ -154,7 +154,7 @@ def _check_architecture(found: Mapping[str, Any]) -> None:
 
 
 def _check_ranges(network: Network) -> None:
-    """Raises NetworkError if the kernels' integers could overflow with the network."""
+    """Raises NetworkError if the network's weights could overflow the kernels' integers."""
     largest = int(np.abs(network.output.astype(np.int32)).max())
     if largest > OUTPUT_LIMIT:
         raise NetworkError(f"the largest absolute output weight is {largest}, expected at most {OUTPUT_LIMIT}")

@@ -41,7 +41,7 @@ MOST_DANGER = 1000
 
 @inlined
 def _checks(squares, safe, color, piece, trace):
-    """Returns the packed danger of checks from `squares` by pieces of one type; those from `safe` are safe."""
+    """Returns the packed danger of checks from `squares` by pieces of one type; checks from `safe` are safe."""
     count = popcount(squares & safe)
     danger = np.int64(0)
     if count != 0:
@@ -53,7 +53,7 @@ def _checks(squares, safe, color, piece, trace):
 def _all_checks(position, workspace, color, weak, trace):
     """Returns the packed danger of the checks that `color`'s knights, bishops, rooks and queens can give.
 
-    `weak` (uint64) has the squares that `color` attacks and that at most the enemy's king or one queen defends.
+    `weak` (uint64): `color` attacks these squares. The enemy defends them once, by king or queen, or not at all.
     """
     them = color ^ 1
     pieces = position.pieces
@@ -74,7 +74,7 @@ def _all_checks(position, workspace, color, weak, trace):
 
 @inlined
 def _open_files(position, color, king, trace):
-    """Returns the packed danger to the enemy king, on square `king`, from nearby files without its pawns."""
+    """Returns the packed danger to the enemy king, on square `king`, from nearby files without its side's pawns."""
     pawns = position.pieces[PAWN]
     theirs = pawns & position.colors[color ^ 1]
     center = min(max(king & 7, 1), 6)

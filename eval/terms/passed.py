@@ -1,4 +1,4 @@
-"""Terms for passed pawns that depend on pieces, too; `eval.terms.pawns` has the value of passed pawns by rank."""
+"""Terms for passed pawns and the pieces around them; `eval.terms.pawns` has the value of passed pawns by rank."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _pawn_value(own, enemy, square, color, trace):
 
 @inlined
 def is_passed(own, enemy, square, color):
-    """Returns whether no pawn is ahead of `square` on its file, and no enemy pawn is ahead on a neighbour file."""
+    """Returns whether no pawn is ahead of `square` on its own file, and no enemy pawn is ahead on a neighbour file."""
     return enemy & FRONT_SPAN[color, square] == U0 and own & FRONT[color, square] == U0
 
 
@@ -106,7 +106,7 @@ def _structure(position, entry, color, trace):
 
 @inlined
 def _nearest_rank(pawns, color, file, rank):
-    """Returns the lowest rank from `rank` on, seen from `color`'s side, with one of `pawns` on `file`; else 0."""
+    """Returns the lowest rank from `rank` on, seen from `color`'s side, with one of `pawns` on `file`; 0 if none."""
     for step in range(rank, 7):
         if pawns & bit(relative_square(8 * step + file, color)) != U0:
             return step

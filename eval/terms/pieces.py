@@ -56,7 +56,7 @@ from eval.weights import (
 
 @inlined
 def prepare(position, workspace, color):
-    """Sets `color`'s ring and zone, and begins its attack maps with its pawns and king. Mutates `workspace`."""
+    """Sets `color`'s ring and zone, and enters its pawns' and king's attacks in the maps. Mutates `workspace`."""
     pieces = position.pieces
     own = position.colors[color]
     king = king_square(position, color)

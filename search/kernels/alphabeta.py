@@ -162,7 +162,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     # nodes, in check, in a singular search, if beta is a mate against us, or if eval is a mate for us.
     may_prune_node = ply > 0 and not is_pv and not in_check and excluded == NO_MOVE
     if may_prune_node and beta > -MATE_BOUND and eval < MATE_BOUND:
-        # 8. Razoring: if eval is this far below alpha, only a noisy move or a check is likely to reach alpha.
+        # 8. Razoring: if eval is this far below alpha, only a noisy move or a check is likely to beat alpha.
         #      when     depth <= razor_depth, alpha is not a mate for us
         #      formula  eval + razor_base + razor_slope * depth * depth <= alpha, and quiescence fails low
         #      worth    -5.6 +- 25.0  [ledger: razoring]
@@ -190,7 +190,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #               side to move has a piece other than pawns: zugzwang is common in pawn endings
         #      formula  R = nmp_base + depth / nmp_depth_divisor + min((eval - beta) / nmp_eval_divisor, nmp_eval_max)
         #      verify   from nmp_verify_depth on, a search of this position to depth - R must also fail high. It has no
-        #               null moves in its first nmp_verify_share % of plies; later ones go unverified (as in Stockfish)
+        #               null moves in its first nmp_verify_share % of plies, and verifies no later ones (as in Stockfish)
         #      worth    +5.2 +- 40.0  [ledger: null-move]
         if (
             depth >= tune.nmp_depth
@@ -264,7 +264,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                         worker, trace.PROBCUT, score if score >= MATE_BOUND else score - tune.probcut_margin
                     )
 
-    # 12. Internal iterative reduction: without a TT move the ordering is poor. The next iteration probably has one.
+    # 12. Internal iterative reduction: without a TT move the ordering is poor. The next iteration may have one.
     #      when     depth >= iir_depth, no TT move, PV or cut node, not at the root, not in a singular search
     #      formula  depth - 1
     #      worth    in all nodes, not only PV and cut nodes  -20.9 +- 38.9  [ledger: internal-reduction]
@@ -273,7 +273,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     trace.shortened(worker, depth)
 
     # 13. Singular extension: if all other moves fail low against the TT's score minus a margin, the TT move is probably
-    #     the only good one and is searched deeper. If they fail high above beta, there are probably two refutations.
+    #     the only good one and is searched deeper. If another scores beta or more, there are probably two refutations.
     #      when     depth >= singular_depth; a TT move; tt_score is a lower bound or exact and not a mate; tt_depth >=
     #               depth - singular_tt_slack; not at the root, not in a singular search;
     #               ply < MAX_PLY / 2 and ply < 2 * root_depth

@@ -77,7 +77,7 @@ def _widen(worker, score):
         worker.beta = (worker.alpha + worker.beta) // 2
         worker.alpha = max(score - worker.width, -INFINITE)
         return np.int64(UPPER)
-    # The move that failed high is searched first next time. It is played if that search is aborted too early.
+    # The move that failed high is searched first next time. It is played if that search is aborted without a PV.
     worker.fail_high_pv_length = worker.stack[0].pv_length
     worker.beta = min(score + worker.width, INFINITE)
     return np.int64(LOWER)
@@ -91,8 +91,8 @@ def search_iteration(worker, tt, depth, last):
     While `worker.reports` is set, the kernel also returns after each window that fails. The value is then a bound, and
     `worker.failed` is LOWER or UPPER (else 0). The next call with the same arguments continues with a wider window.
 
-    After a complete iteration, `stack[0].pv` contains the PV. `root_moves` and `root_nodes` have the next
-    iteration's order, the best move first. If the search was aborted, the returned value is meaningless, and the PV is empty
+    After a complete iteration, `stack[0].pv` contains the PV. `root_moves` and `root_nodes` are sorted for the next
+    one, with the best move first. If the search was aborted, the returned value is meaningless, and the PV is empty
     unless a move scored above alpha.
     """
     frame = worker.stack[0]

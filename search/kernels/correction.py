@@ -5,8 +5,8 @@ position: its pawns, each side's pieces, and the last two moves. Later evaluatio
 corrected by the stored errors. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski; the
 other features come from Stockfish.)
 
-  when     updated at the end of a node of the main search (block 18 of `search.kernels.alphabeta`); read for the
-           static evaluation of each node, also in quiescence, but not at MAX_PLY
+  when     updated at the end of a node of the main search (block 18 of `search.kernels.alphabeta`); read for each
+           static evaluation, also in quiescence, but not at MAX_PLY
   formula  correction = the sum of the features' entries, weighted by correction_pawns, correction_pieces and
            correction_moves. After a search, error = its value - the static evaluation, in centipawns. `gravity` adds
            correction_rate / 1000 * depth * error, clamped to +-_MAX_BONUS, to each of the entries, which are in

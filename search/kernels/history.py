@@ -123,7 +123,7 @@ def update_capture_history(worker, position, move, bonus):
 def update_histories(worker, ply, depth, best):
     """Updates the histories after a cutoff at `ply` by `best`, the last move tried. Mutates `worker`.
 
-    A quiet `best` becomes counter move and, unless the tunable `killers` is 0, first killer. `best` gets a bonus,
+    A quiet `best` becomes the counter move, and the first killer unless the tunable `killers` is 0. `best` gets a bonus
     unless it is a promotion without capture. Earlier captures get a malus; so do earlier quiets if `best` is quiet.
     """
     frame = worker.stack[ply]

@@ -219,7 +219,7 @@ def skipped(worker, ply, move, reason):
 
 @hook
 def skipped_rest(worker, ply):
-    """If the node skipped its remaining quiets, records those that the picker did not return, after the last move."""
+    """After the last move, records the quiet moves that the picker did not return, if the node skipped them."""
     trace = worker.recording
     frame = worker.stack[ply]
     if trace.unrecorded > 0 or frame.skip_quiets == 0:

@@ -122,9 +122,9 @@ def probe(tt, key):
 def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
     """Stores a search result. Mutates `tt`.
 
-    If `key` has an entry, that is replaced, unless the new result is not exact and the entry is from this search and
-    more than MUCH_DEEPER plies deeper. A result without a move keeps that entry's move. If `key` has no entry, replaces
-    the least valuable entry of the bucket: an empty one, or the one with the least depth - AGE_WEIGHT * age.
+    If `key` has an entry, that entry is replaced unless the new result is not exact and the entry is from this search
+    and more than MUCH_DEEPER plies deeper. A result without a move keeps that entry's move. If `key` has no entry,
+    replaces the least valuable entry of the bucket: an empty one, or the one with the least depth - AGE_WEIGHT * age.
     """
     start = bucket_start(tt, key)
     victim = start
