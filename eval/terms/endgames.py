@@ -17,8 +17,8 @@ from eval.weights import MOP_UP_CORNER, MOP_UP_EDGE, MOP_UP_KINGS
 
 FULL_SCALE = 64
 
-# The scales were measured on 900,000 positions of the engine's own games (300 nodes a move). Each case has
-# a factor with which the unscaled evaluation predicts results best. The scale is this factor relative to five pawns'.
+# The scales were measured on 900,000 positions of the engine's own games (300 nodes a move). For each case,
+# a factor was fitted with which the evaluation predicts results best. The factor for five pawns defines the full scale.
 
 #: With pawns: base + slope * number of pawns of the side that is ahead, minus _ONE_WING if all pawns are on one wing.
 _PAWN_BASE, _PAWN_SLOPE, _ONE_WING = 38, 9, 5
@@ -27,7 +27,7 @@ _OPPOSITE_BASE, _OPPOSITE_SLOPE, _OPPOSITE_WITH_PIECES = 8, 7, 54
 #: Without pawns, but with pieces worth a rook or more: scales for a lead of less than a minor piece; of exactly one.
 _BARELY_AHEAD, _MINOR_AHEAD = 5, 14
 
-# Piece values in pawns, used only to decide whether the pieces can win.
+# Piece values in pawns, used only to judge whether the pieces can win.
 _MINOR, _ROOK, _QUEEN = 3, 5, 9
 
 

@@ -153,7 +153,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      worth    not measured
     improving = node.is_improving(worker, ply)
     trace.evaluated(worker, ply, eval, improving)
-    # Only siblings share killers, so the next ply starts without any. Cutoffs two plies below are counted from 0.
+    # Killers are for siblings, so the next ply starts without any. Cutoffs two plies below are counted from 0.
     worker.stack[ply + 1].killers[0] = NO_MOVE
     worker.stack[ply + 1].killers[1] = NO_MOVE
     worker.stack[ply + 2].cutoffs = 0
@@ -190,7 +190,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #               side to move has a piece other than pawns: zugzwang is common in pawn endings
         #      formula  R = nmp_base + depth / nmp_depth_divisor + min((eval - beta) / nmp_eval_divisor, nmp_eval_max)
         #      verify   from nmp_verify_depth on, a search of this position to depth - R must also fail high. It has no
-        #               null moves in its first nmp_verify_share % of plies, and verifies no later ones (as in Stockfish)
+        #               null moves in its first nmp_verify_share % of plies, and verifies no later one (as in Stockfish)
         #      worth    +5.2 +- 40.0  [ledger: null-move]
         if (
             depth >= tune.nmp_depth

@@ -8,7 +8,7 @@ value lies outside, the search shows on which side, and the window is widened on
                                          fail high: beta = score + width
   worth    not measured
 
-The engine's threads and self-play both call `search_iteration`; self-play runs no Python between its searches.
+The engine's threads and self-play both call `search_iteration`; self-play runs no Python between a game's searches.
 """
 
 from __future__ import annotations

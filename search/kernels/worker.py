@@ -123,7 +123,7 @@ WORKER: Final = np.dtype(
         # Scratch memory of the evaluation.
         ("workspace", WORKSPACE),
         ("stack", FRAME, (MAX_PLY + 2,)),
-        # Fields that only the root needs come last, so that the fields that every node needs are close together.
+        # In play, only the root needs the following fields. They come last, so that the others are close together.
         # 1 if the root has legal moves that are not in `root_moves`, else 0.
         ("root_is_partial", np.int64),
         # The iteration's window (see `search.kernels.aspiration`): its bounds, the distance from the score to the
