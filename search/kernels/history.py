@@ -66,7 +66,7 @@ def quiet_history(worker, ply, move):
 
 @inlined
 def _update_continuation(worker, ply, back, number, bonus):
-    """Updates the history of move `number` after the move `back` plies earlier, if any, by `bonus`. Mutates `worker`."""
+    """Updates the history of move `number` after the move `back` plies ago, if any, by `bonus`. Mutates `worker`."""
     earlier = earlier_continuation(worker, ply, back)
     if earlier != NO_CONTINUATION:
         value = np.int64(worker.continuation_history[earlier, number])
