@@ -236,7 +236,7 @@ def network_digest(data: bytes) -> str:
 
 
 def read_network(path: Path) -> Network:
-    """Returns the network in a file. Raises NetworkError, which names the file, if the file is unusable."""
+    """Returns the network in a file. Raises NetworkError with the file's name if the file is unusable."""
     return read_network_file(path)[1]
 
 

@@ -35,7 +35,7 @@ from eval.weights import (
 
 DANGER_DIVISOR = 512
 ENDGAME_DIVISOR = 8
-#: The danger at which an attack is as good as mate; more danger does not increase the cost.
+#: The danger at which an attack counts as good as mate; more danger does not increase the cost.
 MOST_DANGER = 1000
 
 
