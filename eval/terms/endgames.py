@@ -18,7 +18,7 @@ from eval.weights import MOP_UP_CORNER, MOP_UP_EDGE, MOP_UP_KINGS
 FULL_SCALE = 64
 
 # The scales were measured on 900,000 positions of the engine's own games (300 nodes a move). For each case, we fitted
-# the factor of the unscaled evaluation that best predicts results. The scale is this divided by the factor for five pawns.
+# the factor of the unscaled evaluation that predicts results best. The scale is its ratio to the factor for five pawns.
 
 #: With pawns: base + slope * number of pawns of the side that is ahead, minus _ONE_WING if all pawns are on one wing.
 _PAWN_BASE, _PAWN_SLOPE, _ONE_WING = 38, 9, 5
