@@ -1,1 +1,1 @@
-"""The static evaluation: kernels, the network's file format, and custom evaluations."""
+"""The static evaluations: the classical one, networks and their training, and custom functions."""

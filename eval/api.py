@@ -1,10 +1,10 @@
 """The interface for custom evaluations: decorators, constants, and functions that read positions and bitboards.
 
-A custom evaluation is a function of one argument, the position, which is a record of `engine.board.position.POSITION`:
+A custom evaluation is a function with one argument, the position: a record of type `engine.board.position.POSITION`.
 
-    returns    whole centipawns from the side to move's view: positive if that side is better
+    returns    whole centipawns from the side to move's view: positive if that side stands better
     bounds     values beyond +-30,000 are clamped, so that they stay below mate scores
-    must not   change the position, raise an exception, or depend on anything that changes
+    must not   change the position, raise an exception, or depend on other data that may change
     indices    must be from 0 to the array's length minus one, because they are not checked
 
     from secateur.eval.api import material, subkernel
@@ -13,17 +13,17 @@ A custom evaluation is a function of one argument, the position, which is a reco
     def evaluate(position):
         return material(position, position.turn) - material(position, 1 - position.turn)
 
-Numba compiles the function and all functions that it calls; declare these with `subkernel`, too. They may use
-arithmetic, comparisons, loops, tuples, NumPy arrays of numbers as constants, and the names below, but no other Python
-objects. Colours, pieces and squares have python-chess's numbers: BLACK is 0 and WHITE 1, PAWN is 1 and KING 6, a1 is 0
-and h8 63. A set of squares is a bitboard, uint64; `&`, `|`, `^` and `~` work on bitboards. Every other number is int64.
-Do not mix bitboards and other numbers in arithmetic, because Numba would turn the result into a float. `popcount` and
-`lsb` turn a bitboard into a number, and `bit` turns a square into a bitboard.
+Numba compiles the function and the functions that it calls; declare your own with `subkernel`. They may use
+arithmetic, conditions, loops, tuples, constant NumPy arrays of numbers, and the names in `__all__`. They cannot create
+lists or arrays. Colours, pieces and squares have python-chess's numbers: BLACK is 0 and WHITE 1, PAWN is 1 and KING 6,
+a1 is 0 and h8 63. A set of squares is a bitboard (uint64); `&`, `|`, `^` and `~` work on bitboards. Most other numbers
+are int64. Do not mix them with bitboards in arithmetic, because Numba would turn the result into a float. `popcount`
+counts a bitboard's squares, `lsb` returns its lowest square, and `bit` turns a square into a bitboard.
 
     position.turn             the side to move
     position.pieces[piece]    bitboard of the pieces of one type, of both colours; index 0 has all pieces
     position.colors[color]    bitboard of a colour's pieces
-    position.squares[square]  the piece on a square, of either colour; 0 if there is none
+    position.squares[square]  the type of the piece on a square, of either colour; 0 if there is none
     position.checkers         pieces that give check to the side to move
     position.pinned           the side to move's pieces that are pinned to its king
     position.castling         rooks of both colours that may still castle

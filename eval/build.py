@@ -1,7 +1,7 @@
 """Chooses a custom evaluation for this process: a Python function that is compiled into the search.
 
-A process has one evaluation. It is Secateur's own unless another one is chosen before the kernels of the search are
-imported. This module imports no kernels, so it loads quickly.
+A process uses Secateur's own evaluation unless a custom one is chosen before the kernels of the search are imported.
+This module imports no kernels, so it loads quickly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOADER: Final = "eval.custom"
 
 
 class EvaluationError(CommandError, ValueError):
-    """Raised if a custom evaluation cannot be used. The message is one line, with the file and line number if known."""
+    """Raised if a custom evaluation cannot be used. The message names the file and the line if they are known."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ _choice: Choice | None = None
 def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -> None:
     """Makes this process evaluate with a Python function: `evaluation` is the function or `FILE.py[:FUNCTION]`.
 
-    FUNCTION is `evaluate` by default. A file is parsed but not run. Child processes inherit the choice of a file
+    FUNCTION is `evaluate` by default. A file is parsed but not yet run. Child processes inherit the choice of a file
     through VARIABLE. Raises EvaluationError if `evaluation` is not usable, and RuntimeError if this process already has
     another evaluation or kernels compiled ahead of time.
     """
@@ -89,7 +89,7 @@ def chosen_evaluation() -> Choice | None:
 def require_own_evaluation(product: str) -> None:
     """Raises EvaluationError if this process has a custom evaluation.
 
-    The message begins with `product`, a plural noun. It names data that do not record which evaluation produced them.
+    The message begins with `product`, a plural noun for data that do not record which evaluation produced them.
     """
     choice = chosen_evaluation()
     if choice is not None:
@@ -100,7 +100,7 @@ def require_own_evaluation(product: str) -> None:
 
 
 def _is_loaded() -> bool:
-    """Returns whether `eval.custom` has loaded the chosen evaluation, which makes the choice final."""
+    """Returns whether `eval.custom` has read the choice, which is then final."""
     return hasattr(sys.modules.get(_LOADER), "CHOICE")
 
 
@@ -112,7 +112,7 @@ def with_evaluation(name: str) -> str:
 
 def _choice_of_text(text: str) -> Choice:
     file, colon, function = text.rpartition(":")
-    # The last colon may belong to a drive letter instead.
+    # The last colon may be part of the path, after a Windows drive letter.
     if not colon or not function.isidentifier() or not file:
         file, function = text, "evaluate"
     try:

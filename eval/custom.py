@@ -1,8 +1,8 @@
 """Compiles the custom evaluation, if `eval.build` chose one.
 
 The search imports this module before it declares its kernels, so that all machine code that contains the function is
-stored separately (`engine.compiler.jit.keep_apart`). Errors in the function are reported when this module is imported,
-not during a search. `eval.api` explains how to write the function.
+stored separately (`engine.compiler.jit.keep_apart`). Compiler errors in the function are reported when this module is
+imported, not during a search. `eval.api` explains how to write the function.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.compiler.jit import INTERPRETED, keep_apart, kernel, subkernel
 from eval.build import Choice, EvaluationError, chosen_evaluation
 from eval.kernels.inference import EVALUATION_LIMIT
 
-#: The file of a custom evaluation is imported as a module of this name.
+#: The file of a custom evaluation runs as a module of this name.
 MODULE: Final = "custom_evaluation"
 
 #: The custom evaluation of this process; None means Secateur's own.
@@ -44,7 +44,7 @@ def _imported(choice: Choice) -> Any:
     # Numba looks up a function's module by name.
     sys.modules[MODULE] = module
     try:
-        # Importing could run old bytecode, because it recognises a changed file only by size and by time in seconds.
+        # An import could run old bytecode, because it detects a change only by the file's size and time in seconds.
         exec(compile(choice.file.read_bytes(), file, "exec"), vars(module))
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
@@ -58,7 +58,7 @@ def _imported(choice: Choice) -> Any:
 def _function(choice: Choice) -> FunctionType:
     """Returns the chosen function, undecorated. Raises EvaluationError unless it is a function of one argument."""
     found = choice.function if choice.function is not None else _imported(choice)
-    # Numba's decorators are removed, so that the function is compiled with the same options as all kernels.
+    # Numba's decorators are removed, so that the function is compiled with the same options as the kernels.
     function = getattr(found, "py_func", found)
     if not isinstance(function, FunctionType):
         raise EvaluationError(f"{choice.file}: {choice.function_name} is not a function (got {found!r})")
@@ -121,7 +121,7 @@ _QUOTE: Final = 240
 
 
 def _check(choice: Choice) -> None:
-    """Compiles or loads the function. Raises EvaluationError if this fails or its value is not a signed integer."""
+    """Compiles or loads the function. Raises EvaluationError if that fails or the result is not a signed integer."""
     import numba
 
     record = numba.from_dtype(POSITION)
@@ -167,7 +167,7 @@ def _line(choice: Choice, error: Exception, text: str) -> int:
     place = getattr(error, "loc", None)
     named = [(place.filename, place.line)] if place is not None else []
     named += re.findall(r'File "([^"]*)", line (\d+)', text)
-    # The compiler's paths may be relative.
+    # Only the names of the files are compared, because the compiler's paths may be relative.
     lines = [int(line) for file, line in named if re.split(r"[/\\]", str(file))[-1] == choice.file.name]
     return lines[0] if lines else CUSTOM.py_func.__code__.co_firstlineno
 

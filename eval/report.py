@@ -29,11 +29,11 @@ _WHY_NOT_THE_NETWORK: Final = {
 
 @dataclass(frozen=True)
 class Breakdown:
-    """An evaluation and its parts.
+    """The classical evaluation of a position, and its parts.
 
     `score` is in centipawns from the side to move's view. `rows` is int64[len(ROWS)][2][2] in centipawns, indexed
     [row][color][middlegame, endgame]. `totals` is the sum of the rows, White's minus Black's, as (middlegame, endgame).
-    `phase` is between 0 and FULL_PHASE. `scale` says how many sixty-fourths of the endgame value count.
+    `phase` is from 0 to FULL_PHASE. `scale` says how many sixty-fourths of the endgame value count.
     """
 
     score: int
@@ -44,7 +44,7 @@ class Breakdown:
 
 
 class Evaluator:
-    """The classical evaluation, for use from Python. An instance allocates the kernels' memory once, for all boards."""
+    """A classical evaluator for Python code. It allocates the kernels' memory once and reuses it for all boards."""
 
     def __init__(self) -> None:
         self._workspace = new_workspace()
@@ -56,7 +56,7 @@ class Evaluator:
         return int(evaluation_terms(from_board(board), self._workspace, self._trace, self._summary))
 
     def breakdown(self, board: chess.Board) -> Breakdown:
-        """Returns the evaluation of a board and its parts."""
+        """Returns the evaluation of a board, with its parts."""
         score = self.score(board)
         rows = np.zeros((len(ROWS), 2, 2), np.int64)
         for group in GROUPS:
@@ -71,8 +71,8 @@ class Evaluator:
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
     """Returns a table of each side's middlegame and endgame terms, and the evaluation from White's view, all in pawns.
 
-    With a `network`, the last line shows its value. If `eval.kernels.endings` chooses another value, that comes last,
-    with the reason. A custom evaluation has no table; the report warns if exchanging the sides changes the score.
+    With a `network`, the last line shows the network's value, or the value that `eval.kernels.endings` chooses instead
+    and the reason. A custom evaluation has no table, but a warning if exchanging the sides changes the score.
     """
     note = " (in check: the search looks further)" if board.is_check() else ""
     if CHOICE is not None:

@@ -1,6 +1,6 @@
 """The layout of the classical evaluation's weights: the name, meaning and indices of each group of weights.
 
-All weights are in one vector, so an index and a count describe a term, both in the evaluation and in its breakdown. A
+All weights are in one vector, so the evaluation and its breakdown can describe a term by an index and a count. A
 weight is a pair of integers: one for the middlegame, one for the endgame. The unit is centipawns, except for the
 weights of `King attack`, which are in units of danger (see `eval.terms.king`). `eval.values` contains the values.
 """
@@ -52,7 +52,7 @@ def _group(name: str, size: int, row: str, meaning: str) -> int:
     return first
 
 
-# Semicolons separate cases with different weights. Ranks (0 to 7) and squares are seen from the owner's side.
+# Semicolons separate different weights. Squares and ranks (1 to 8) are seen from the owner's side.
 MATERIAL = _group("MATERIAL", 5, "Material", "a pawn; a knight; a bishop; a rook; a queen")
 BISHOP_PAIR = _group("BISHOP_PAIR", 1, "Material", "two bishops or more")
 PER_PAWN = _group("PER_PAWN", 3, "Material", "own pawns minus five, for each knight; each bishop; each rook")
@@ -114,7 +114,7 @@ OPEN_FILE = _group("OPEN_FILE", 2, "King attack", "a file near the king without 
 KNIGHT_DEFENDER = _group("KNIGHT_DEFENDER", 1, "King attack", "the defender has a knight that guards a ring square")
 ATTACK_BASE = _group("ATTACK_BASE", 1, "King attack", "an attack with enough attackers to count")
 
-# A piece or pawn is weak if no pawn defends it, and if it has at most one defender or at least two attackers.
+# An attacked piece or pawn is weak if no pawn defends it, and if it has at most one defender or at least two attackers.
 PAWN_THREAT = _group("PAWN_THREAT", 3, "Threats", "a pawn attacks a minor piece; a rook; a queen")
 MINOR_THREAT = _group("MINOR_THREAT", 5, "Threats", "a minor piece attacks a weak pawn or any piece, by type")
 ROOK_THREAT = _group("ROOK_THREAT", 5, "Threats", "a rook attacks a weak pawn, minor or rook, or a queen, by type")
@@ -152,5 +152,5 @@ def _values() -> npt.NDArray[np.int64]:
 
 #: int64[COUNT][2]: [weight][middlegame, endgame].
 WEIGHTS: Final = _values()
-#: int64[COUNT]: each weight as one number, the middlegame value in the upper half, so one addition adds both values.
+#: int64[COUNT]: each weight as one number with the middlegame value in its upper half, so one addition adds both.
 PACKED: Final = (WEIGHTS[:, 0] << 32) + WEIGHTS[:, 1]

@@ -1,8 +1,8 @@
 """Accumulators: the sums of the network's first layer for each ply of a line, updated only when needed.
 
-A move changes two to four features, so a ply's accumulator is that of the ply before, plus a few rows of weights and
-minus a few others. Every ply has two accumulators, one for each perspective, so no update has to be undone. `computed`
-says which of them match the ply's position. Code that writes a new position into a frame must clear the ply's bits.
+Most moves change two to four features. So a ply's accumulator is usually that of the ply before, plus a few rows of
+weights and minus a few others. No update has to be undone, because every ply has its own accumulators, one for each
+perspective. `computed` says which of them match the position. Code that writes a position must clear the ply's bits.
 
 `stack` is an array of records with at least two fields: `position`, a POSITION, and `move`, the move that led to the
 next frame (NO_MOVE for a null move). `accumulators` is an `accumulator_stack` record for as many plies.
@@ -24,7 +24,7 @@ from eval.network.layout import BLOCK
 
 @inlined
 def accumulator_start(network, ply, perspective):
-    """Returns the index in `accumulators.values` of the first element of the ply's accumulator, as int64."""
+    """Returns the index in `accumulators.values` where `perspective`'s accumulator at `ply` begins, as int64."""
     return (2 * ply + perspective) * network.hidden
 
 
@@ -86,7 +86,7 @@ def _advance_castling(network, accumulators, source, target, perspective, turned
 
 @subkernel
 def advance(network, accumulators, stack, ply, perspective):
-    """Computes the accumulator at `ply` + 1 from that at `ply`; orientations must agree. Mutates `accumulators`."""
+    """Computes the accumulator at `ply` + 1 from that of `ply`, in the same orientation. Mutates `accumulators`."""
     position = stack[ply].position
     child = stack[ply + 1].position
     move = stack[ply].move

@@ -106,7 +106,7 @@ def _scale(position, endgame):
 
 @subkernel
 def evaluate(position, workspace):
-    """Returns the static evaluation in int64 centipawns from the side to move's view. Mutates `workspace`."""
+    """Returns the classical evaluation in int64 centipawns from the side to move's view. Mutates `workspace`."""
     packed = packed_sum(position, workspace, None)
     endgame = unpack_endgame(packed)
     scale = _scale(position, endgame)

@@ -2,7 +2,7 @@
 
 A feature is a piece, own or the opponent's, on a square. Each side sees the board from its own end (squares are flipped
 for Black), and with its king on files a to d (squares are mirrored if the king is on files e to h). So a position and
-its mirror image, which has the same value, have the same features, and the network has half as much to learn.
+its left-right mirror image have the same features, and the network has less to learn.
 """
 
 from __future__ import annotations

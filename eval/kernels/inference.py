@@ -14,7 +14,7 @@ from eval.kernels.features import output_bucket
 from eval.kernels.vectors import screlu_dot
 from eval.network.layout import QA, QB
 
-#: The largest absolute value of an evaluation in centipawns. It is below mate scores and fits into an int16.
+#: The largest absolute value, in centipawns, of a network's or a custom evaluation. It is below mate scores.
 EVALUATION_LIMIT: Final = 30_000
 
 #: A frame with only the fields that the accumulators need, for callers without a search stack.

@@ -1,7 +1,7 @@
 """Vector instructions on int16: accumulator updates and the output layer.
 
 The operations use LLVM vectors, because Numba does int16 arithmetic in 64 bits and LLVM does not narrow all of it
-again. Every operation has a plain Python twin whose results are identical bit for bit.
+again. Each operation has a twin in Python and NumPy, which computes the same results bit for bit.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _twin(additions: int) -> Callable[..., None]:
 
 @machine_op(_twin(0))
 def copy_block(typingctx: Any, target: Any, at: Any, source: Any, start: Any) -> Any:
-    """Computes target[at...] = source[start...] for BLOCK values of int16. Like all updates, mutates only `target`."""
+    """Copies source[start...] to target[at...], BLOCK values of int16. Like all updates, it mutates only `target`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         value = _load(context, builder, signature.args[2], args[2], args[3])
@@ -93,7 +93,7 @@ def add_block(typingctx: Any, target: Any, at: Any, source: Any, start: Any, row
 
 @machine_op(_twin(1))
 def add_sub(typingctx: Any, target: Any, at: Any, source: Any, start: Any, rows: Any, plus: Any, minus: Any) -> Any:
-    """Computes target[at...] = source[start...] + rows[plus...] - rows[minus...], for a quiet move."""
+    """Computes target[at...] = source[start...] + rows[plus...] - rows[minus...], for a move without capture."""
     signature = types.void(target, types.int64, source, types.int64, rows, types.int64, types.int64)
     return signature, _write_sum(1)
 
@@ -177,7 +177,7 @@ def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
         """Returns the exact sum of clip(values[start + i], 0, QA)^2 * weights[first + i] for i below `count`, as int64.
 
         `values` and `weights` are int16 arrays, `count` is a multiple of BLOCK up to MAX_HIDDEN, and weights are
-        within +-OUTPUT_LIMIT. Then nothing overflows: clip * weight is at most 255 * 127 = 32,385, which fits an
+        within +-OUTPUT_LIMIT. Then nothing overflows: clip * weight is at most 255 * 127 = 32,385, which fits into
         int16. Two of these products, each multiplied by its clip again, add up to at most 16,516,350. Each of the 16
         int32 lanes adds up at most 512 / 32 = 16 such pairs: 264,261,600. Only the sum of the lanes needs 64 bits.
         """

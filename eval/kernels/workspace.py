@@ -1,4 +1,4 @@
-"""The memory of the classical evaluation: attack maps of the current position, and the pawn table."""
+"""The memory of the classical evaluation: attack maps and other data of the current position, and the pawn table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.memory import allocate
 
-#: The cached terms of a pawn structure. An entry of zeros is correct for the board without pawns, whose key is 0.
+#: The cached terms of a pawn structure. An entry of zeros is correct for a board without pawns, whose key is 0.
 PAWN_ENTRY: Final = np.dtype(
     [
         # The position's `pawn_key`.
@@ -28,7 +28,7 @@ PAWN_ENTRY: Final = np.dtype(
     align=True,
 )
 
-#: The length of the pawn table, a power of two. An entry has 64 bytes, so the table fits into a core's cache.
+#: The length of the pawn table, a power of two. An entry has 64 bytes, so the table fits into a typical L2 cache.
 PAWN_ENTRIES: Final = 4096
 
 WORKSPACE: Final = np.dtype(
@@ -39,10 +39,10 @@ WORKSPACE: Final = np.dtype(
         ("twice", np.uint64, (2,)),
         # [color] squares that count for mobility; see `eval.terms.pieces.useful_squares`.
         ("useful", np.uint64, (2,)),
-        # [color] `ring`: squares next to the king; `zone`: the king's square, the ring, and the ring one rank further.
+        # [color] `ring`: squares next to the king; `zone`: the king's square, the ring, and the ring moved up a rank.
         ("ring", np.uint64, (2,)),
         ("zone", np.uint64, (2,)),
-        # [color] `attackers`: how many pieces attack the enemy king's zone; `danger`: the packed danger to that king.
+        # [color] `attackers`: pieces that attack the enemy king's zone; `danger`: packed danger to that king.
         ("attackers", np.int64, (2,)),
         ("danger", np.int64, (2,)),
         ("pawns", PAWN_ENTRY, (PAWN_ENTRIES,)),

@@ -12,7 +12,7 @@ from eval.network.layout import accumulator_stack
 
 
 class NetworkEvaluator:
-    """A network for evaluating one board at a time, with the memory that its kernels need."""
+    """An evaluator of single boards: a network, with the memory that the kernels need."""
 
     def __init__(self, network: Network) -> None:
         self._network = network.record()

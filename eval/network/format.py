@@ -55,12 +55,12 @@ _INT16: Final = np.iinfo(np.int16)
 
 
 class NetworkError(CommandError, ValueError):
-    """Raised if a network cannot be used; the message says in one line what was expected and what was found."""
+    """Raised if a network cannot be used; the message says in one line what is wrong."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A quantised network and its provenance. Raises NetworkError if the kernels cannot evaluate with it exactly.
+    """A quantised network and its provenance. Raises NetworkError unless the kernels can evaluate it exactly.
 
     `features` is int16[FEATURES, hidden], `bias` int16[hidden], `output` int16[buckets, 2, hidden], `output_bias`
     int32[buckets]; `scale` is the number of centipawns for an output of 1.
@@ -154,7 +154,7 @@ def _check_architecture(found: Mapping[str, Any]) -> None:
 
 
 def _check_ranges(network: Network) -> None:
-    """Raises NetworkError if some position could overflow the kernels' integers."""
+    """Raises NetworkError if the network's weights could overflow the kernels' integers."""
     largest = int(np.abs(network.output.astype(np.int32)).max())
     if largest > OUTPUT_LIMIT:
         raise NetworkError(f"the largest absolute output weight is {largest}, expected at most {OUTPUT_LIMIT}")
@@ -226,7 +226,7 @@ def write_network(path: Path | Output, network: Network) -> None:
 
 
 def is_network(head: bytes) -> bool:
-    """Returns whether a file that begins with these bytes is a network file."""
+    """Returns whether the first bytes of a file, `head`, mark it as a network file."""
     return head.startswith(MAGIC)
 
 
@@ -236,7 +236,7 @@ def network_digest(data: bytes) -> str:
 
 
 def read_network(path: Path) -> Network:
-    """Returns the network in a file. Raises NetworkError, which names the file, if the file is unusable."""
+    """Returns the network in a file. Raises NetworkError with the file's name if the file is unusable."""
     return read_network_file(path)[1]
 
 

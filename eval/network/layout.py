@@ -27,7 +27,7 @@ MOST_PIECES: Final = 32
 QA: Final = 255
 QB: Final = 64
 
-#: The largest absolute value of an output weight. The dot product needs this limit: QA * weight must fit into an int16.
+#: The largest absolute value of an output weight. The dot product needs this limit: QA * weight must fit into int16.
 OUTPUT_LIMIT: Final = 127
 
 #: An accumulator's length is a multiple of BLOCK and at most MAX_HIDDEN.

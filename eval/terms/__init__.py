@@ -1,1 +1,1 @@
-"""The terms of the classical evaluation, one module for each kind of term."""
+"""The terms of the classical evaluation, one module for each kind of term, and shared modules."""

@@ -1,7 +1,7 @@
 """Terms for endings: scales for advantages that are hard to win, and values that drive a bare king towards mate.
 
-`scale_of` returns how many sixty-fourths of the endgame value count. This depends on whether the side that is ahead has
-enough material to win. The cases are common endgame knowledge.
+`scale_of` returns how many sixty-fourths of the endgame value count. This depends mainly on whether the side that is
+ahead has enough material to win. The cases are common endgame knowledge.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from eval.weights import MOP_UP_CORNER, MOP_UP_EDGE, MOP_UP_KINGS
 
 FULL_SCALE = 64
 
-# The scales were measured on 900,000 positions of the engine's own games (300 nodes a move). Each case has a factor
-# with which the unscaled evaluation predicts results best. Its scale is this factor divided by that for five pawns.
+# The scales were measured on 900,000 positions of the engine's own games (300 nodes a move). For each case, we fitted
+# the factor of the unscaled evaluation that predicts results best. The scale is its ratio to the factor for five pawns.
 
 #: With pawns: base + slope * number of pawns of the side that is ahead, minus _ONE_WING if all pawns are on one wing.
 _PAWN_BASE, _PAWN_SLOPE, _ONE_WING = 38, 9, 5
 #: With only opposite-coloured bishops: base + slope * lead in pawns. With more pieces: at most _OPPOSITE_WITH_PIECES.
 _OPPOSITE_BASE, _OPPOSITE_SLOPE, _OPPOSITE_WITH_PIECES = 8, 7, 54
-#: Without pawns, but with pieces worth a rook or more: the scales for a lead below a minor piece, and of exactly one.
+#: Without pawns, but with pieces worth a rook or more: scales for a lead of less than a minor piece; of exactly one.
 _BARELY_AHEAD, _MINOR_AHEAD = 5, 14
 
-# Piece values in pawns, used only to decide whether the pieces can win.
+# Piece values in pawns, used only to judge whether the pieces can win.
 _MINOR, _ROOK, _QUEEN = 3, 5, 9
 
 
@@ -45,8 +45,8 @@ def _strength(position, color):
 
 @inlined
 def _holds_corner(position, strong):
-    """Returns whether `strong` has only pawns on one rook's file and perhaps bishops of the wrong colour, and the enemy
-    king is in the promotion corner or next to it. `strong` must have a pawn.
+    """Returns whether `strong` has only its king, pawns on one rook file and perhaps bishops of the wrong colour, and
+    the enemy king is on the promotion square or next to it. `strong` must have a pawn.
     """
     pieces = position.pieces
     own = position.colors[strong]
@@ -98,7 +98,7 @@ def scale_of(position, strong):
     if _holds_corner(position, strong):
         return 0
     if not _has_opposite_bishops(position) and ours - theirs > _MINOR and ours >= _ROOK:
-        # These pieces win without pawns, so the scale must not depend on the pawns.
+        # Such a lead in pieces usually wins even without pawns, so the scale does not depend on pawns.
         return FULL_SCALE
     scale = _PAWN_BASE + _PAWN_SLOPE * popcount(pawns)
     if pieces[PAWN] & LEFT_WING == U0 or pieces[PAWN] & ~LEFT_WING == U0:

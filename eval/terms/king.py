@@ -6,8 +6,8 @@ centipawns:
     middlegame   danger^2 / DANGER_DIVISOR    the cost grows faster than the danger
     endgame      danger / ENDGAME_DIVISOR
 
-A danger of zero or less costs nothing. The quadratic cost is an established technique: see "King Safety" on the Chess
-Programming Wiki.
+A danger of zero or less costs nothing, and one above MOST_DANGER costs the same as MOST_DANGER. The quadratic cost is
+an established technique: see "King Safety" on the Chess Programming Wiki.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from eval.weights import (
 
 DANGER_DIVISOR = 512
 ENDGAME_DIVISOR = 8
-#: The danger at which an attack is as good as mate; more danger does not increase the cost.
+#: The danger at which an attack counts as good as mate; more danger does not increase the cost.
 MOST_DANGER = 1000
 
 
 @inlined
 def _checks(squares, safe, color, piece, trace):
-    """Returns the packed danger of checks by `color`'s `piece` from `squares`. Checks from `safe` are safe."""
+    """Returns the packed danger of checks from `squares` by pieces of one type; checks from `safe` are safe."""
     count = popcount(squares & safe)
     danger = np.int64(0)
     if count != 0:
@@ -53,12 +53,12 @@ def _checks(squares, safe, color, piece, trace):
 def _all_checks(position, workspace, color, weak, trace):
     """Returns the packed danger of the checks that `color`'s knights, bishops, rooks and queens can give.
 
-    `weak` (uint64) has the squares that `color` attacks and the enemy defends at most once, with its king or a queen.
+    `weak` (uint64): `color` attacks these squares. The enemy defends them once, by king or queen, or not at all.
     """
     them = color ^ 1
     pieces = position.pieces
     king = king_square(position, them)
-    # Lines of check pass through the defender's queen, which is not counted as a shield.
+    # Lines of check may pass through the defender's queens, which do not count as shields.
     occupied = pieces[OCCUPIED] ^ (pieces[QUEEN] & position.colors[them])
     free = ~position.colors[color]
     safe = ~workspace.attacks[them, OCCUPIED] | (weak & workspace.twice[color])
@@ -74,7 +74,7 @@ def _all_checks(position, workspace, color, weak, trace):
 
 @inlined
 def _open_files(position, color, king, trace):
-    """Returns the packed danger to the enemy king, on `king`, from its missing pawns on the three nearest files."""
+    """Returns the packed danger to the enemy king, on square `king`, from nearby files without its side's pawns."""
     pawns = position.pieces[PAWN]
     theirs = pawns & position.colors[color ^ 1]
     center = min(max(king & 7, 1), 6)
@@ -91,7 +91,7 @@ def danger_of(position, workspace, color, trace):
     them = color ^ 1
     attacks = workspace.attacks
     queens = position.pieces[QUEEN] & position.colors[color]
-    # An attack needs at least two attackers; a queen counts as one more. Skipping all other positions saves time.
+    # At least two attackers are needed; having a queen counts as one more. Skipping other positions saves time.
     if workspace.attackers[color] + (1 if queens != U0 else 0) < 2:
         return np.int64(0)
     king = king_square(position, them)

@@ -1,4 +1,4 @@
-"""Tables of the sets of squares that the terms use. Kernels contain the tables as constants.
+"""Tables of squares and of distances for the terms. Kernels contain the tables as constants.
 
 Bitboards are uint64 in python-chess's square order. Tables by colour have index 0 for Black and 1 for White.
 """

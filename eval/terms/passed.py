@@ -1,4 +1,4 @@
-"""Terms that depend on passed pawns and on pieces; `eval.terms.pawns` has the terms that depend on pawns alone."""
+"""Terms for passed pawns and the pieces around them; `eval.terms.pawns` has the value of passed pawns by rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms for pawn structure and the king's shelter, which the pawn table caches."""
+"""Terms for pawn structure and for the king's shelter. The pawn table caches both."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _pawn_value(own, enemy, square, color, trace):
 
 @inlined
 def is_passed(own, enemy, square, color):
-    """Returns whether no enemy pawn can stop or capture a pawn on its way from `square`, and no own pawn is ahead."""
+    """Returns whether no pawn is ahead of `square` on its own file, and no enemy pawn is ahead on a neighbour file."""
     return enemy & FRONT_SPAN[color, square] == U0 and own & FRONT[color, square] == U0
 
 
@@ -106,7 +106,7 @@ def _structure(position, entry, color, trace):
 
 @inlined
 def _nearest_rank(pawns, color, file, rank):
-    """Returns the lowest rank from `rank` on, seen from `color`'s side, with one of `pawns` on `file`, or 0 if none."""
+    """Returns the lowest rank from `rank` on, seen from `color`'s side, with one of `pawns` on `file`; 0 if none."""
     for step in range(rank, 7):
         if pawns & bit(relative_square(8 * step + file, color)) != U0:
             return step

@@ -1,4 +1,4 @@
-"""Terms for knights, bishops, rooks, queens and the king: squares, mobility, and terms of each piece type.
+"""Terms for pieces: material (also that of pawns), squares, mobility, and terms of single piece types.
 
 These kernels also build the attack maps and count the attackers of each king's zone, for use in other terms.
 """
@@ -56,7 +56,7 @@ from eval.weights import (
 
 @inlined
 def prepare(position, workspace, color):
-    """Sets `color`'s ring and zone, and starts its attack maps with its pawns and king. Mutates `workspace`."""
+    """Sets `color`'s ring and zone, and enters its pawns' and king's attacks in the maps. Mutates `workspace`."""
     pieces = position.pieces
     own = position.colors[color]
     king = king_square(position, color)
@@ -73,7 +73,7 @@ def prepare(position, workspace, color):
 @inlined
 def useful_squares(position, workspace, color):
     """Returns the bitboard of the squares that count for `color`'s mobility: all squares that no enemy pawn attacks,
-    except those of its own king, and of its own pawns that are blocked or on rank 2 or 3.
+    except the squares of the own king and of own pawns that are blocked or on rank 2 or 3.
     """
     own = position.colors[color]
     stuck = forward(position.pieces[OCCUPIED], color ^ 1) | THIRD_RANK[color] | forward(THIRD_RANK[color], color ^ 1)
@@ -216,7 +216,7 @@ def queens(position, workspace, color, trace):
 
 @subkernel
 def others(position, color, trace):
-    """Returns the packed value of `color`'s pawn material, king's square, castling rights and minors behind pawns."""
+    """Returns the packed value of `color`'s pawn material, king square, castling rights and minors behind a pawn."""
     pieces = position.pieces
     own = position.colors[color]
     pawns = pieces[PAWN]

@@ -71,8 +71,8 @@ def threats(position, workspace, color, trace):
     pieces = position.pieces
     attacks = workspace.attacks
     enemy = position.colors[them]
-    # The enemy defends `strong` squares with a pawn, or it defends them twice and `color` attacks them at most once.
-    # A capture there gains nothing unless the victim is worth more than the capturer.
+    # `strong`: squares that the enemy defends with a pawn, or at least twice while `color` attacks them at most once.
+    # A capture there seldom gains anything unless the victim is worth more than the capturer.
     strong = attacks[them, PAWN] | (workspace.twice[them] & ~workspace.twice[color])
     weak = enemy & ~strong & attacks[color, OCCUPIED]
     by_minors = (attacks[color, KNIGHT] | attacks[color, BISHOP]) & enemy & (weak | ~pieces[PAWN])

@@ -1,8 +1,8 @@
 """Packed pairs of values. `weigh` multiplies a weight by its count, and can record the count in a trace.
 
-Every kernel that adds up weights takes a `trace` as its last argument. The search passes None, and Numba compiles the
-recording away. The breakdown passes int32[2][COUNT], indexed [color][weight], and `weigh` adds the counts to it. Both
-run the same code, so the breakdown cannot disagree with the evaluation.
+Every kernel that adds up weights takes a `trace` as its last argument. The search passes None, and Numba removes the
+recording. The breakdown passes int32[2][COUNT], indexed [color][weight], and `weigh` adds the counts to it. Both run
+the same code, so the breakdown agrees with the evaluation.
 """
 
 from __future__ import annotations

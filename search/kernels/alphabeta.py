@@ -1,7 +1,7 @@
-"""Principal variation search: each technique is a numbered block with its condition, formula and measured worth.
+"""Principal variation search: numbered blocks give each technique's condition, formula and, if measured, worth.
 
 Most techniques were measured with the classical evaluation, in 200 games at 8000 nodes a move. The ledger gives the
-commit, the number of games and the limit of each measurement.
+commit, the number of games and the search limit of each measurement.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from search.kernels.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND,
 from search.kernels.transposition import entry_bound, entry_depth, entry_eval, entry_move, entry_score, probe, store
 from search.limits import MAX_PLY
 
-#: After this many plies without a capture or pawn move (100 are a draw), no TT score ends a node of the main search.
+#: From this many plies without a capture or pawn move on (100 are a draw), block 5 allows no TT cutoff.
 NEAR_FIFTY_MOVES = 90
 
 #: The least depth at which late moves are reduced.
@@ -47,10 +47,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         v >= beta           t >= v      the node failed high
 
     (Pruning and reductions depend on the window, too, so they may break these relations.) A node with beta - alpha > 1
-    is a PV node. It stores its best line in `frame.pv[:frame.pv_length]` and never returns a TT score, because that
-    would cut the line short. `cut_node` is 1 if a cutoff is expected, else 0. In the formulas `static_eval` is the
-    corrected evaluation, and `eval` is the estimate of block 6, which may be the TT's score. A singular search (block
-    13) searches the same position without its TT move, which is then `frame.excluded`. Mutates `worker` and `tt`.
+    is a PV node. If a move raises alpha, the node stores its PV in `frame.pv[:frame.pv_length]`. It allows no TT
+    cutoff, because that would cut the line short. `cut_node` is 1 if a cutoff is expected, else 0. In the formulas,
+    `static_eval` is the corrected evaluation, and `eval` the estimate of block 6. A singular search (block 13) searches
+    the same position without its TT move, which is then `frame.excluded`. Mutates `worker` and `tt`.
     """
     frame = worker.stack[ply]
     position = frame.position
@@ -87,7 +87,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         # 4. Mate distance pruning: no line from here is better than mating next move, or worse than being mated now.
         #      when     not at the root
         #      formula  alpha = max(alpha, ply - MATE), beta = min(beta, MATE - ply - 1); a cutoff if alpha >= beta
-        #      worth    not measured: it saves nodes without changing the value of the root
+        #      worth    not measured: it saves nodes and should not change the value of the root
         alpha = max(alpha, ply - MATE)
         beta = min(beta, MATE - ply - 1)
         if alpha >= beta:
@@ -153,17 +153,17 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      worth    not measured
     improving = node.is_improving(worker, ply)
     trace.evaluated(worker, ply, eval, improving)
-    # Only siblings share killers, so the next ply starts without any. Cutoffs two plies below are counted from 0.
+    # Killers are for siblings, so the next ply starts without any. Cutoffs two plies below are counted from 0.
     worker.stack[ply + 1].killers[0] = NO_MOVE
     worker.stack[ply + 1].killers[1] = NO_MOVE
     worker.stack[ply + 2].cutoffs = 0
 
-    # Blocks 8 to 11 predict the value from the evaluation. They do not apply at the root, in PV nodes, in check, in a
-    # singular search, if beta is a mate against us, or if eval is a mate for us.
+    # Blocks 8 to 11 predict the value from the evaluation or a cheaper search. They do not apply at the root, in PV
+    # nodes, in check, in a singular search, if beta is a mate against us, or if eval is a mate for us.
     may_prune_node = ply > 0 and not is_pv and not in_check and excluded == NO_MOVE
     if may_prune_node and beta > -MATE_BOUND and eval < MATE_BOUND:
-        # 8. Razoring: if eval is this far below alpha, only a noisy move or a check can raise the score above alpha.
-        #      when     depth <= razor_depth, alpha is not a mate
+        # 8. Razoring: if eval is this far below alpha, only a noisy move or a check is likely to beat alpha.
+        #      when     depth <= razor_depth, alpha is not a mate for us
         #      formula  eval + razor_base + razor_slope * depth * depth <= alpha, and quiescence fails low
         #      worth    -5.6 +- 25.0  [ledger: razoring]
         if (
@@ -178,7 +178,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             if score <= alpha:
                 return trace.ended(worker, trace.RAZORING, score)
 
-        # 9. Reverse futility: if eval is this far above beta, the opponent will not catch up in the remaining plies.
+        # 9. Reverse futility: if eval is this far above beta, the opponent is unlikely to catch up in time.
         #      when     depth <= rfp_depth
         #      formula  eval - rfp_margin * (depth - improving) >= beta; returns the mean of eval and beta
         #      worth    +43.7 +- 35.5  [ledger: reverse-futility]
@@ -190,7 +190,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #               side to move has a piece other than pawns: zugzwang is common in pawn endings
         #      formula  R = nmp_base + depth / nmp_depth_divisor + min((eval - beta) / nmp_eval_divisor, nmp_eval_max)
         #      verify   from nmp_verify_depth on, a search of this position to depth - R must also fail high. It has no
-        #               null moves in its first nmp_verify_share % of plies and verifies no cutoffs (as in Stockfish)
+        #               null moves in its first nmp_verify_share % of plies, and verifies no later one (as in Stockfish)
         #      worth    +5.2 +- 40.0  [ledger: null-move]
         if (
             depth >= tune.nmp_depth
@@ -264,7 +264,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                         worker, trace.PROBCUT, score if score >= MATE_BOUND else score - tune.probcut_margin
                     )
 
-    # 12. Internal iterative reduction: without a TT move the ordering is poor, and the next iteration will have one.
+    # 12. Internal iterative reduction: without a TT move the ordering is poor. The next iteration may have one.
     #      when     depth >= iir_depth, no TT move, PV or cut node, not at the root, not in a singular search
     #      formula  depth - 1
     #      worth    in all nodes, not only PV and cut nodes  -20.9 +- 38.9  [ledger: internal-reduction]
@@ -272,8 +272,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         depth -= 1
     trace.shortened(worker, depth)
 
-    # 13. Singular extension: if all other moves fail low against the TT's score minus a margin, the TT move is the only
-    #     good one and is searched deeper. If another move fails high even against beta, there are two refutations.
+    # 13. Singular extension: if all other moves fail low against the TT's score minus a margin, the TT move is probably
+    #     the only good one and is searched deeper. If another scores beta or more, there are probably two refutations.
     #      when     depth >= singular_depth; a TT move; tt_score is a lower bound or exact and not a mate; tt_depth >=
     #               depth - singular_tt_slack; not at the root, not in a singular search;
     #               ply < MAX_PLY / 2 and ply < 2 * root_depth
@@ -342,12 +342,12 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
         # 15. Pruning of late moves: moves that the ordering puts last are seldom best.
         #      when     not at the root, a searched move avoids mate, and the side to move has a piece other than pawns,
-        #               because quiet moves win pawn endings
+        #               because quiet moves often win pawn endings
         if ply > 0 and best_score > -MATE_BOUND and has_non_pawn_material(position, position.turn):
             # The depth minus the tabulated reduction, without the other terms of block 16.
             lmr_depth = max(depth - reduction // 100, 0)
             if not is_quiet:
-                # SEE pruning of noisy moves: the move loses more material than the remaining depth can win back.
+                # SEE pruning of noisy moves: the remaining depth is unlikely to win back the lost material.
                 #   when     depth <= see_depth
                 #   formula  SEE < -see_noisy_margin * depth
                 #   worth    of noisy and quiet moves together  +85.0 +- 46.7  [ledger: exchange-pruning]
@@ -362,8 +362,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     frame.skip_quiets = 1
                     trace.skipped(worker, ply, move, trace.LATE_MOVE)
                     continue
-                # Futility: if the evaluation is this far below alpha, a quiet move will not raise it enough.
-                #   when     not in check, lmr_depth <= futility_depth, alpha is not a mate
+                # Futility: if the evaluation is this far below alpha, a quiet move is unlikely to raise it enough.
+                #   when     not in check, lmr_depth <= futility_depth, alpha is not a mate for us
                 #   formula  static_eval + futility_base + futility_slope * lmr_depth <= alpha
                 #   worth    +22.6 +- 44.5  [ledger: futility]
                 if not in_check and lmr_depth <= tune.futility_depth and alpha < MATE_BOUND:
@@ -417,8 +417,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         node.play(worker, ply, move)
         reduction -= tune.lmr_check * (worker.stack[ply + 1].position.checkers != U0)
 
-        # 17. Principal variation search: the first move gets the full window. The others get a null window, first at
-        #     a reduced depth, to prove that they are not better; those that fail high are searched again.
+        # 17. Principal variation search: the first move gets the full window. The others get a null window, often at
+        #     a reduced depth, to prove that they are not better. Some are searched again after a fail high.
         #      when     every move; a re-search with the full window only in PV nodes
         #      formula  first move: (alpha, beta); others: (alpha, alpha + 1), reduced. If reduced and score > alpha:
         #               the same window to the full depth, a ply deeper if score > best_score + deeper_margin, a ply
@@ -476,7 +476,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      when     not in a singular search, and not at the root if root moves are left out; the difference only if
     #               not in check, best_move is quiet or missing (after a fail low), and best_score is neither a mate
     #               nor a bound that static_eval satisfies
-    #      formula  LOWER if best_score >= beta, UPPER if <= alpha, else EXACT; error = best_score - static_eval
+    #      formula  LOWER if best_score >= beta, UPPER if alpha never rose, else EXACT; error = best_score - static_eval
     if excluded == NO_MOVE and (ply > 0 or worker.root_is_partial == 0):
         if best_score >= beta:
             bound = LOWER
@@ -501,8 +501,8 @@ def search_window(worker, tt, depth, alpha, beta):
     """Searches the root to `depth` plies between `alpha` and `beta`; returns its value, int64 (see `alpha_beta`).
 
     Mutates `worker`, a WORKER record whose root fields are set, and `tt`, ENTRY[n]. Afterwards `stack[0].pv` contains
-    the PV, even if the search was aborted after a move had raised alpha. `stack[0].tried[:tried_count]` contains the
-    searched moves, and `root_nodes` the nodes of each.
+    the PV if a move raised alpha, even if the search was then aborted. `stack[0].tried[:tried_count]` contains the
+    searched moves, and `root_nodes` the nodes of each one that was completed.
     """
     worker.nmp_min_ply = 0
     worker.root_depth = depth

@@ -1,14 +1,14 @@
 """One iteration of iterative deepening: windows around the last score, and the order of the root's moves.
 
 Aspiration: the value is most likely near that of the last iteration, and a narrower window causes more cutoffs. If the
-value lies outside, the search shows on which side, and only that side of the window is widened.
+value lies outside, the search shows on which side, and the window is widened on that side only.
   when     depth >= aspiration_depth, there is a last score, and it is not a mate
   formula  last score - width .. last score + width, width = aspiration_window; each failure multiplies width by
            aspiration_growth / 100, then fail low:  alpha = score - width, beta = middle of the window that failed
                                          fail high: beta = score + width
   worth    not measured
 
-The engine's threads and self-play both call `search_iteration`; self-play runs no Python between its searches.
+The engine's threads and self-play both call `search_iteration`; self-play runs no Python between a game's searches.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _first_window(worker, depth, last):
 
 @inlined
 def _widen(worker, score):
-    """Widens the window after a search whose `score` lies outside it. Mutates `worker`.
+    """Widens the window after a search that failed low or high with `score`. Mutates `worker`.
 
     Returns UPPER if the search failed low, so that `score` is an upper bound, or LOWER if it failed high, as int64.
     """
@@ -77,7 +77,7 @@ def _widen(worker, score):
         worker.beta = (worker.alpha + worker.beta) // 2
         worker.alpha = max(score - worker.width, -INFINITE)
         return np.int64(UPPER)
-    # The move that failed high is searched first, and is played unless a wider window yields a better one.
+    # The move that failed high is searched first next time. It is played if that search is aborted without a PV.
     worker.fail_high_pv_length = worker.stack[0].pv_length
     worker.beta = min(score + worker.width, INFINITE)
     return np.int64(LOWER)
@@ -91,8 +91,8 @@ def search_iteration(worker, tt, depth, last):
     While `worker.reports` is set, the kernel also returns after each window that fails. The value is then a bound, and
     `worker.failed` is LOWER or UPPER (else 0). The next call with the same arguments continues with a wider window.
 
-    Afterwards `stack[0].pv` contains the PV, and `root_moves` with their `root_nodes` are in the order for the next
-    iteration, the best move first. If the search was aborted, the returned value is meaningless, and the PV is empty
+    After a complete iteration, `stack[0].pv` contains the PV. `root_moves` and `root_nodes` are sorted for the next
+    one, with the best move first. If the search was aborted, the returned value is meaningless, and the PV is empty
     unless a move scored above alpha.
     """
     frame = worker.stack[0]

@@ -5,8 +5,8 @@ position: its pawns, each side's pieces, and the last two moves. Later evaluatio
 corrected by the stored errors. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski; the
 other features come from Stockfish.)
 
-  when     updated at the end of a node of the main search (block 18 of `search.kernels.alphabeta`); read whenever a
-           position is evaluated, also in quiescence, but not at MAX_PLY
+  when     updated at the end of a node of the main search (block 18 of `search.kernels.alphabeta`); read for each
+           static evaluation, also in quiescence, but not at MAX_PLY
   formula  correction = the sum of the features' entries, weighted by correction_pawns, correction_pieces and
            correction_moves. After a search, error = its value - the static evaluation, in centipawns. `gravity` adds
            correction_rate / 1000 * depth * error, clamped to +-_MAX_BONUS, to each of the entries, which are in
@@ -30,7 +30,7 @@ _MASK = np.uint64(CORRECTION_SIZE - 1)
 #: Entries are in sixteenths of a centipawn and weights in hundredths, so the weighted sum / _SCALE is in centipawns.
 _SCALE = 16 * 100
 
-#: One search changes an entry by at most this much, in sixteenths of a centipawn.
+#: The largest absolute bonus that one search passes to `gravity`, in sixteenths of a centipawn.
 _MAX_BONUS = CORRECTION_LIMIT // 4
 
 #: Each ply without a capture or pawn move takes away 1 / _FIFTY_MOVE_SCALE of the evaluation, because an advantage
@@ -60,7 +60,7 @@ def prefetch_corrections(worker, ply):
 def corrected_eval(worker, ply, raw_eval):
     """Returns the evaluation `raw_eval` of the position at `ply` plus the corrections, as int64 centipawns.
 
-    `raw_eval` is first multiplied by 1 - halfmoves / _FIFTY_MOVE_SCALE. The sum is clamped, so it is no mate score.
+    `raw_eval` is first multiplied by 1 - halfmoves / _FIFTY_MOVE_SCALE. The sum is clamped to exclude mate scores.
     """
     position = worker.stack[ply].position
     us = position.turn

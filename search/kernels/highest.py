@@ -43,7 +43,7 @@ def highest(typingctx: Any, numbers: Any, first: Any, end: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         array = context, builder, signature.args[0], args[0]
         data = element_pointer(*array, ir.Constant(_I64, 0), count=0)
-        # In the checked build, these calls raise IndexError if the range exceeds the array.
+        # In the checked build, these calls generate bounds checks, which may raise IndexError.
         element_pointer(*array, args[1])
         element_pointer(*array, args[2], LANES - 1)
         before = builder.basic_block

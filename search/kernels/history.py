@@ -46,7 +46,7 @@ def continuation_of(position, move):
 def earlier_continuation(worker, ply, back):
     """Returns `continuation_of` the move made `back` plies before `ply` (1: the opponent's last move), as int64.
 
-    Returns NO_CONTINUATION if there is no such move or it was a null move.
+    Returns NO_CONTINUATION for a null move, and for moves before the root.
     """
     if ply < back:
         return np.int64(NO_CONTINUATION)
@@ -66,7 +66,7 @@ def quiet_history(worker, ply, move):
 
 @inlined
 def _update_continuation(worker, ply, back, number, bonus):
-    """Adds `bonus` to the history of move `number` after the move `back` plies earlier, if any. Mutates `worker`."""
+    """Updates the history of move `number` after the move `back` plies ago, if any, by `bonus`. Mutates `worker`."""
     earlier = earlier_continuation(worker, ply, back)
     if earlier != NO_CONTINUATION:
         value = np.int64(worker.continuation_history[earlier, number])
@@ -75,7 +75,7 @@ def _update_continuation(worker, ply, back, number, bonus):
 
 @inlined
 def update_quiet_history(worker, ply, move, bonus):
-    """Updates each history of a quiet move by its tunable percentage of `bonus` (see `gravity`). Mutates `worker`."""
+    """Updates a quiet move's histories, each by its tunable share of `bonus` (see `gravity`). Mutates `worker`."""
     position = worker.stack[ply].position
     color, origin, target = position.turn, move_origin(move), move_target(move)
     value = np.int64(worker.butterfly_history[color, origin, target])
@@ -90,7 +90,7 @@ def update_quiet_history(worker, ply, move, bonus):
 
 @inlined
 def counter_move(worker, ply):
-    """Returns the quiet move that last refuted the move that led to `ply`, or NO_MOVE if there is none, as int64."""
+    """Returns the quiet move that last refuted the move that led to `ply`, or NO_MOVE if none is known, as int64."""
     if ply == 0 or worker.tune.counter_moves == 0:
         return np.int64(NO_MOVE)
     return np.int64(worker.counter_moves[earlier_continuation(worker, ply, 1)])
@@ -123,8 +123,8 @@ def update_capture_history(worker, position, move, bonus):
 def update_histories(worker, ply, depth, best):
     """Updates the histories after a cutoff at `ply` by `best`, the last move tried. Mutates `worker`.
 
-    A quiet `best` becomes the first killer and the counter move. `best` gains `history_bonus`, unless it is a promotion
-    without capture, which has no history. Captures tried earlier lose as much; so do earlier quiets if `best` is quiet.
+    A quiet `best` becomes the counter move, and the first killer unless the tunable `killers` is 0. `best` gets a bonus
+    unless it is a promotion without capture. Earlier captures get a malus; so do earlier quiets if `best` is quiet.
     """
     frame = worker.stack[ply]
     position = frame.position

@@ -50,8 +50,8 @@ def _enter(worker, ply, move, continuation):
     forget_accumulators(worker.accumulators, ply + 1)
     worker.keys[worker.root_index + ply + 1] = worker.stack[ply + 1].position.key
     worker.nodes += 1
-    # Prefetching these entries now is early enough: unlike the TT bucket, they are in the CPU's outer caches at worst.
-    # A network needs no pawn structure.
+    # Prefetching these entries now is early enough: unlike the TT bucket, they are usually in the CPU's outer caches.
+    # With a network, the pawn structure is seldom needed.
     if worker.network.hidden == 0:
         prefetch_pawns(worker.stack[ply + 1].position, worker.workspace)
     prefetch_corrections(worker, ply + 1)

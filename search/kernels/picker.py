@@ -1,7 +1,7 @@
 """The move picker: it returns a node's moves one at a time, best first, in stages.
 
-Most nodes end after a move or two, so each stage begins only when the previous one is empty. The TT move is tried
-before any move is generated. Captures and promotions are tried before quiet moves are generated, scored and sorted.
+Many nodes end after a move or two, so each stage begins only when the previous one is empty. The TT move is tried
+before any move is generated. Good captures and promotions are tried before quiet moves are generated and scored.
 
     stage       moves
     ROOT        the root's moves in the order of the last iteration; the root has only this stage
@@ -11,8 +11,8 @@ before any move is generated. Captures and promotions are tried before quiet mov
     *_KILLER    FIRST_KILLER and SECOND_KILLER: two quiet moves that refuted siblings of this node (in quiescence also
                 other nodes at this ply)
     COUNTER     the quiet move that last refuted the opponent's move; it and the killers are tried only with ALL_QUIETS
-    QUIETS      all quiet moves by butterfly and continuation history, plus check_bonus for safe checks; in quiescence,
-                unless in check, only quiet checks or none; in ProbCut none
+    QUIETS      other quiet moves by butterfly and continuation history, plus check_bonus for safe checks; in quiescence
+                (unless in check) only quiet checks or none; in ProbCut none
     BAD_NOISY   the moves that NOISY deferred
 
 `start` or `start_root` sets the first stage; `next_move` returns a move and advances. The state is in the frame (see

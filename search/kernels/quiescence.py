@@ -72,7 +72,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
         prefetch_move(worker, tt, ply, tt_move)
 
     # 3. Stand pat: the side to move need not capture, and some quiet move nearly always keeps the evaluation. So
-    #    static_eval is a lower bound of the value.
+    #    static_eval is taken as a lower bound of the value.
     #      when     not in check (in check the next move may be forced)
     #      formula  best_score = static_eval; a cutoff if it is >= beta; otherwise alpha = max(alpha, best_score)
     best_score = np.int64(-INFINITE)
@@ -104,7 +104,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
         if move == NO_MOVE:
             break
         if not in_check:
-            # 5. Delta pruning: even winning the victim for nothing would not raise the score above alpha.
+            # 5. Delta pruning: even winning the victim for nothing is unlikely to raise the score above alpha.
             #      when     not in check, a capture without promotion, alpha is not a mate
             #      formula  static_eval + victim + delta_margin <= alpha; the upper bound returned is at least that sum
             #      worth    not measured
@@ -152,7 +152,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
     if in_check and move_count == 0:
         return trace.ended(worker, trace.CHECKMATE, np.int64(ply - MATE))
 
-    # 9. Store the result. Moves were left out, so a value within the window is stored as UPPER, as in Stockfish.
+    # 9. Store the result. Moves may be left out, so a value within the window is stored as UPPER, as in Stockfish.
     #      when     all moves were searched or skipped, or one caused a cutoff; after a stand-pat cutoff (block 3) only
     #               if the TT has no entry for the position
     #      formula  LOWER if best_score >= beta, otherwise UPPER, with QUIESCENCE_DEPTH

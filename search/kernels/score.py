@@ -8,7 +8,7 @@ Scores are int64 centipawns from the side to move's view.
 
 So a mate that is further from the root has a smaller absolute score. Every score that a search returns lies
 strictly between -INFINITE and INFINITE. The TT stores a mate by its distance from the stored position
-(`score_to_tt`, `score_from_tt`), because one position occurs at many plies.
+(`score_to_tt`, `score_from_tt`), because a position may occur at several plies.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def score_from_tt(score, ply):
 
 
 def mate_distance(score: int) -> int | None:
-    """Returns UCI's `score mate`: full moves to mate, negative if the side to move is mated; None without a mate."""
+    """Returns UCI's `score mate`: full moves to mate, 0 or less if the side to move is mated; None without a mate."""
     if score >= MATE_BOUND:
         return (MATE - score + 1) // 2
     if score <= -MATE_BOUND:

@@ -95,7 +95,7 @@ NODE: Final = np.dtype(
         ("static_eval", np.int16),
         ("eval", np.int16),
         # `ply`: the distance from the root. `depth`: the depth in plies after the node's own extension and reduction, 0
-        # in quiescence; after a move it is the parent's depth - 1 - `reduction` + `extension`.
+        # in quiescence; after a move in the main search, the parent's depth - 1 - `reduction` + `extension`.
         ("ply", np.int16),
         ("depth", np.int16),
         ("reduction", np.int16),
@@ -219,7 +219,7 @@ def skipped(worker, ply, move, reason):
 
 @hook
 def skipped_rest(worker, ply):
-    """If the node skipped its remaining quiet moves, records those that the picker did not return. Call this last."""
+    """After the last move, records the quiet moves that the picker did not return, if the node skipped them."""
     trace = worker.recording
     frame = worker.stack[ply]
     if trace.unrecorded > 0 or frame.skip_quiets == 0:

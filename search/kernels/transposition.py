@@ -6,12 +6,12 @@ A table is an array of 16-byte entries. Four entries make a bucket, which fills 
            58-63 generation
     check  key XOR word
 
-Threads read and write entries without locks. A torn entry, half of one write and half of another, fails the check
-and reads as a miss (Hyatt and Mann, "A lock-less transposition-table implementation", ICGA Journal 25, 2002).
+Threads read and write entries without locks. A torn entry, half of one write and half of another, almost always fails
+the check and reads as a miss (Hyatt and Mann, "A lock-less transposition-table implementation", ICGA Journal 25, 2002).
 
 Two positions may share a 64-bit key. The TT move of one may be illegal in the other, so
 `search.kernels.picker.usable_tt_move` calls `is_legal` before the search plays it. A score cannot be checked,
-but a wrong one requires two such positions in the searches of one game, which is very unlikely.
+but two such positions in the searches of one game are very unlikely.
 """
 
 from __future__ import annotations
@@ -122,9 +122,9 @@ def probe(tt, key):
 def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
     """Stores a search result. Mutates `tt`.
 
-    If `key` has an entry, replaces it, or keeps it if the new result is not exact and the entry is from this search and
-    more than MUCH_DEEPER plies deeper. A result without a move keeps that entry's move. If `key` has no entry, replaces
-    the least valuable entry of the bucket: an empty one, or the one with the least depth - AGE_WEIGHT * age.
+    If `key` has an entry, that entry is replaced unless the new result is not exact and the entry is from this search
+    and more than MUCH_DEEPER plies deeper. A result without a move keeps that entry's move. If `key` has no entry,
+    replaces the least valuable entry of the bucket: an empty one, or the one with the least depth - AGE_WEIGHT * age.
     """
     start = bucket_start(tt, key)
     victim = start

@@ -16,7 +16,7 @@ from search import tunables
 from search.kernels.tracing import TRACE_FIELDS
 from search.limits import MAX_PLY
 
-#: How many of the game's last Zobrist keys are kept, with the root's. The fifty-move rule makes older ones useless.
+#: How many of the game's last Zobrist keys are kept, root included. The fifty-move rule makes older ones useless.
 GAME_KEYS: Final = 384
 
 #: The number of continuation indices (colour, piece type and target square), and the index of a null or missing move.
@@ -52,8 +52,8 @@ FRAME: Final = np.dtype(
         # The moves searched so far, in order: tried[:tried_count].
         ("tried", np.int32, (MAX_MOVES,)),
         ("tried_count", np.int64),
-        # Two quiet moves that refuted siblings of this node. Only the main search clears them, so in quiescence they
-        # may come from other subtrees.
+        # Two quiet moves that refuted siblings of this node. Quiescence does not clear them, so in quiescence
+        # they may come from other subtrees.
         ("killers", np.int32, (2,)),
         # The quiet move that last refuted the opponent's last move, or NO_MOVE if there is none.
         ("counter", np.int64),
@@ -123,7 +123,7 @@ WORKER: Final = np.dtype(
         # Scratch memory of the evaluation.
         ("workspace", WORKSPACE),
         ("stack", FRAME, (MAX_PLY + 2,)),
-        # Fields that only the root needs come last, so that the fields that every node needs are close together.
+        # In play, only the root needs the following fields. They come last, so that the others are close together.
         # 1 if the root has legal moves that are not in `root_moves`, else 0.
         ("root_is_partial", np.int64),
         # The iteration's window (see `search.kernels.aspiration`): its bounds, the distance from the score to the
