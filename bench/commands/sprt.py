@@ -16,7 +16,7 @@ from engine.errors import CommandError, arguments_are_judged
 from engine.files import shown
 from engine.progress import Steps
 
-#: The default number of rounds, which is more than a test with sensible bounds needs.
+#: The default number of rounds, which is more than a test with sensible bounds usually needs.
 DEFAULT_ROUNDS = 10_000
 
 _EPILOG = """\

@@ -3,7 +3,7 @@
 As in training, an evaluation's expected result is 1 / (1 + exp(-evaluation / scale)). The score error is the mean
 squared difference between this result and the expected result of the search's score. The result error is the mean
 squared difference between this result and the game's result. The score error favours evaluations that resemble the
-search's own (the teacher), so it is fair only between networks with the same teacher. The result error is always fair.
+search's own (the teacher), and is fair only between networks with the same teacher. The result error has no such bias.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of evaluations. `scale` is the scale, in centipawns, with which the scores predict results best."""
+    """A comparison. `scale` is the scale, in centipawns, with which the scores of searches predict results best."""
 
     positions: int
     games: int

@@ -22,7 +22,7 @@ from eval.training.shards import Shard, find_shards, read_shard
 #: Scores of at least this many centipawns for either side count as mates. The default filter leaves out such positions.
 SCORE_LIMIT: Final = 10_000
 #: The search scales evaluations towards 0 by half a percent for each ply since the last capture or pawn move (see
-#: `search.kernels.correction.corrected_eval`). Below this many plies, that makes a score smaller by at most a fifth.
+#: `search.kernels.correction.corrected_eval`). Below this many plies, that shrinks an evaluation by at most a fifth.
 HALFMOVES: Final = 40
 #: Greater than any halfmove clock: the fifty-move rule ends games at 100.
 ANY_HALFMOVES: Final = 256

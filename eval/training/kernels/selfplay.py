@@ -160,7 +160,7 @@ def _ending(worker):
 
 @subkernel
 def _random_opening(worker, rules, ranks, random):
-    """Plays a random opening; returns its length in plies, or -1 if it ends the game. Mutates `worker` and `random`."""
+    """Plays a random opening; returns its length in plies, or -1 if the game ends. Mutates `worker` and `random`."""
     _set_up(worker, rules.variant, ranks, random)
     frame = worker.stack[0]
     count = rules.opening_least + _random_below(random, rules.opening_most - rules.opening_least + 1)
@@ -184,7 +184,7 @@ def _random_opening(worker, rules, ranks, random):
 
 @inlined
 def _prepare_root(worker, table):
-    """Prepares `worker` (mutated) to search the position in its first frame, which must have a legal move."""
+    """Prepares `worker` (mutated) to search its first frame's position, in which there must be a legal move."""
     worker.stop = 0
     worker.stop_threshold = 0
     worker.aborted = 0
