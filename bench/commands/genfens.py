@@ -92,7 +92,7 @@ def _parser() -> Parser:
 
 
 def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: int, nodes: int) -> Iterator[str]:
-    """Yields the FENs of `count` different openings, which depend only on the arguments.
+    """Yields the FENs of `count` different openings. The arguments and the engine version determine them.
 
     A candidate is a position from `draw` after `plies` (least, most) random plies. It is rejected if its book line is
     invalid, if it is not new, if the side to move is in check or has no legal move, or if a search of `nodes` nodes

@@ -32,7 +32,7 @@ from engine.progress import Line, say
 
 @command("secateur kernels")
 def main(arguments: list[str]) -> int:
-    """Builds or lists the libraries; returns the exit status, 1 if this fails or `_list` returns 1."""
+    """Builds or lists the libraries. Returns the result of `_build` or `_list`, or 1 if a build lacks Numba."""
     parser = Parser(
         prog="secateur kernels",
         description="Compiles the kernels ahead of time into a library for each processor level. The engine then "

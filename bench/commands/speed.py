@@ -1,6 +1,6 @@
 """`secateur speed`: compares Secateur's speed with that of other UCI engines, and times its start.
 
-Times depend on the machine and its load. The ratio of two engines' speeds depends on the load less if they take turns.
+Times depend on the machine and its load. If two engines take turns, the ratio of their speeds depends less on the load.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def cells(row: Row) -> tuple[str, str, str]:
 
 
 def perft_speed(spec: EngineSpec, movetime: int) -> float:
-    """Returns the leaves per second of `go perft` in PERFT_POSITIONS. Raises EngineError, also if a count is wrong."""
+    """Returns the leaves per second of `go perft` in PERFT_POSITIONS. Raises EngineError also for a wrong count."""
     seconds = 0.0
     with started(spec) as engine:
         engine.ask("go perft 1", "Nodes searched", PERFT_PATIENCE)  # Secateur loads the kernel here

@@ -81,7 +81,7 @@ class Pool:
 
 
 def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
-    """Returns a mask of the games to hold out, bool[n]: about `share` of the shard's games, selected by their hash."""
+    """Returns a mask of the games to hold out, bool[n]: about `share` of the shard's games, selected by a hash."""
     chosen = np.zeros(len(shard.games), np.bool_)
     limit = share * 2.0**32
     for index, (first, count) in enumerate(zip(shard.first.tolist(), shard.games["plies"].tolist(), strict=True)):

@@ -38,7 +38,7 @@ from eval.training.kernels.optimizer import adamw_step, make_step, reduce_gradie
 from eval.training.pool import Pool, batches
 from eval.training.quantise import restore
 
-#: The standard deviation of the initial feature weights. That of a sum of 22 weights, one per piece, is about 0.5.
+#: The standard deviation of the initial feature weights. For a sum of 22 weights, one per piece, it is about 0.5.
 _FEATURE_SPREAD: Final = 0.1
 #: The initial value of the accumulators' biases.
 _FIRST_BIAS: Final = 0.1

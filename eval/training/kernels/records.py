@@ -39,7 +39,7 @@ GAME: Final = np.dtype(
         ("start", PACKED),
         # The number of recorded plies, each of which has a PLY record.
         ("plies", "<u2"),
-        # The number of random plies before the start, which are not recorded.
+        # The number of random, unrecorded plies before the start.
         ("opening", "u1"),
         # The result in half points of White: 0, 1 or 2.
         ("result", "u1"),

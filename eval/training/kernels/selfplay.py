@@ -81,7 +81,7 @@ _U12, _U25, _U27 = np.uint64(12), np.uint64(25), np.uint64(27)
 
 @inlined
 def _random_below(random, limit):
-    """Returns a random number from 0 to limit - 1, int64. `random` is uint64[1], not 0 (mutated)."""
+    """Returns a random number from 0 to limit - 1, int64. `random`, uint64[1] (mutated), must not be 0."""
     state = random[0]
     state ^= state >> _U12
     state ^= state << _U25
@@ -99,7 +99,7 @@ def _random_below(random, limit):
 def _remember(worker):
     """Adds the root position's key to the keys that detect repetitions. Mutates `worker`."""
     position = worker.stack[0].position
-    # No position from before a capture or pawn move can repeat, so the fifty-move rule bounds the number of keys.
+    # No position from before a capture or pawn move can recur, so the fifty-move rule bounds the number of keys.
     worker.root_index = 0 if position.halfmoves == 0 else worker.root_index + 1
     worker.keys[worker.root_index] = position.key
 
