@@ -94,7 +94,7 @@ def load_run(folder: Path) -> Run:
     """Returns the run that `run.json` describes, and checks that the folder's other files can belong to a run.
 
     Raises TrainingError if `run.json` is missing or unusable, if a file is a link (the run could overwrite its target),
-    or if `start.snet` is not the run's start network. Raises OSError as `output_of` and NetworkError as `read_network`.
+    or if `start.snet` is not the run's start network. Raises the errors of `output_of` and `read_network`, too.
     """
     path = folder / RUN
     for name in _FILES:
