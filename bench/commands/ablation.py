@@ -1,7 +1,7 @@
 """`secateur ablation`: measures the Elo gains of search techniques in games between engines that lack some of them.
 
-In each pair of games, each of the two engines lacks each technique with probability `SHARE`. The score counts towards
-every technique that only one engine had, so a game measures several techniques while most others are in use.
+In each pair of games, each of the two engines lacks each technique with probability `SHARE`; equal engines are drawn
+again. The score counts towards every technique that only one engine has, so a game can measure several techniques.
 Interactions are not measured. (This design is called random balance: F. E. Satterthwaite, Technometrics 1, 1959.)
 
 The model is that of `bench.rating`: an engine's rating is the sum of its techniques' gains. The intervals come from
@@ -48,7 +48,7 @@ from engine.files import count_of, locked, shown
 from engine.progress import Steps, say
 from search.techniques import TECHNIQUES, Technique, named
 
-#: The probability that an engine lacks any given technique in a pair of games.
+#: The probability with which `left_out` removes any given technique from an engine for a pair of games.
 SHARE: Final = 0.15
 
 #: With fewer pairs of games per technique than this, the observed spread of the scores is unreliable.
@@ -256,7 +256,7 @@ def _record(
     description: MatchDescription,
     options: argparse.Namespace,
 ) -> None:
-    """Saves a record for each technique in the ledger. Raises `LedgerError` if a record cannot be saved."""
+    """Saves a record in the ledger for each technique. Raises `LedgerError` if a record cannot be saved."""
     assert state.settings is not None
     circumstances = circumstances_of(description)
     together = f"one of {len(techniques)} techniques; each side lacked each of them with probability {SHARE:.0%}"
@@ -325,7 +325,7 @@ def left_out(techniques: Sequence[str], seed: int, number: int) -> tuple[tuple[s
 
 
 def effects(techniques: Sequence[str], seed: int, results: Mapping[int, int]) -> dict[str, Effect]:
-    """Returns the estimated gain of each technique from `results`: the first engine's wins minus losses by pair number.
+    """Returns each technique's estimated gain. `results` maps a pair's number to the first engine's wins minus losses.
 
     `techniques`, in the same order, and `seed` must be those given to `left_out`. Raises `PairsError` if there are too
     few pairs, or if their results are so one-sided that the estimate of a gain is infinite.

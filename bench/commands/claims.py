@@ -31,7 +31,7 @@ from search.theory.tictactoe import START as EMPTY
 from search.theory.tictactoe import TicTacToe
 from search.theory.trees import Tree, TreeGame
 
-#: A middlegame with captures and checks for both sides.
+#: A middlegame with captures for both sides.
 MIDDLEGAME: Final = "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 0 8"
 
 #: The leaf counts of this many shuffled move orders are averaged.
@@ -126,7 +126,7 @@ def _orders(tree: Tree, depth: int) -> tuple[Row, ...]:
 
 
 def _bound(leaves: int, depth: int) -> float:
-    """Returns Knuth and Moore's minimum number of leaves, for the uniform tree with this depth and leaf count."""
+    """Returns Knuth and Moore's minimum number of leaves, for a uniform tree with this depth and leaf count."""
     branching = effective_branching(leaves, depth)
     if abs(branching - round(branching)) < 1e-9:
         return minimal_leaves(round(branching), depth)

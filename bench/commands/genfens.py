@@ -28,7 +28,7 @@ PREFIX: Final = "info string genfens"
 START_PLIES: Final = "8-9"
 BOOK_PLIES: Final = "1-4"
 
-#: If the book's name contains one of these, the client plays Chess960, and this command reads the book as Chess960.
+#: If the book's name contains one of these, the client plays Chess960, and this command reads an EPD book as Chess960.
 CHESS960_NAMES: Final = ("FRC", "960", "FISCHER")
 
 #: TT size in MiB. A small TT suffices, because each search is short and starts with an empty TT.
@@ -92,11 +92,11 @@ def _parser() -> Parser:
 
 
 def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: int, nodes: int) -> Iterator[str]:
-    """Yields the FENs of `count` different openings, which depend only on the arguments.
+    """Yields the FENs of `count` different openings. The arguments and the engine version determine them.
 
-    A candidate is a position from `draw` after `plies` (least, most) random plies. It is rejected if it is not new, if
-    the side to move is in check or has no legal move, or if a search of `nodes` nodes scores it above `score`
-    centipawns for either side. Raises BookError after PATIENCE rejected candidates in a row.
+    A candidate is a position from `draw` after `plies` (least, most) random plies. It is rejected if its book line is
+    invalid, if it is not new, if the side to move is in check or has no legal move, or if a search of `nodes` nodes
+    scores it above `score` centipawns for either side. Raises BookError after PATIENCE rejected candidates in a row.
     """
     # Imported here so that `--help` does not load the kernels.
     from eval.network.format import shipped_network

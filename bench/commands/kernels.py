@@ -32,7 +32,7 @@ from engine.progress import Line, say
 
 @command("secateur kernels")
 def main(arguments: list[str]) -> int:
-    """Builds or lists the libraries. Returns 1 if a library cannot be built or used, else 0."""
+    """Builds or lists the libraries. Returns the result of `_build` or `_list`, or 1 if a build lacks Numba."""
     parser = Parser(
         prog="secateur kernels",
         description="Compiles the kernels ahead of time into a library for each processor level. The engine then "
@@ -70,7 +70,7 @@ def _is_up_to_date(level: Level) -> bool:
 
 
 def _build(levels: list[Level]) -> int:
-    """Builds the libraries in child processes, one per core at a time. Returns 1 if a build failed, else 0."""
+    """Builds the libraries in child processes, at most one per core at a time. Returns 1 if a build failed, else 0."""
     if not levels:
         return 0
     start = time.perf_counter()
@@ -111,7 +111,7 @@ def _size(path: Path) -> str:
 
 
 def _list() -> int:
-    """Prints a line for each level, then why libraries are not used, then which kernels are in use.
+    """Prints a line for each level, then remarks on libraries that are not used, then which kernels are in use.
 
     Returns 1 if a library is invalid, or if neither a library nor Numba can be used, else 0.
     """

@@ -120,7 +120,7 @@ def play_shown(name: str, description: MatchDescription, quiet: bool, test: Sprt
 
 
 def report_problems(name: str, result: MatchResult, told: Collection[str] = ()) -> None:
-    """Prints to stderr the problems of a result, except those in `told`; then prints the notes of the result."""
+    """Prints a result's problems (except those in `told`) and then its notes to stderr."""
     complain_about(f"secateur {name}", [problem for problem in result.problems if problem not in told])
     for note in result.notes:
         complain(f"secateur {name}", f"note: {note}")

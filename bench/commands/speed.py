@@ -1,6 +1,6 @@
 """`secateur speed`: compares Secateur's speed with that of other UCI engines, and times its start.
 
-Times depend on the machine and its load. If engines take turns, the ratio of their speeds depends on them much less.
+Times depend on the machine and its load. If two engines take turns, the ratio of their speeds depends less on the load.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ KIWIPETE: Final = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQk
 #: (FEN, depth in plies, known count) of the perft measurements.
 PERFT_POSITIONS: Final = ((chess.STARTING_FEN, 6, 119_060_324), (KIWIPETE, 5, 193_690_690))
 
-#: Positions of the search measurements: an opening, middlegames, tactics, an endgame.
+#: The positions of the search measurements, from the start position to an endgame.
 SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, POSITIONS[12], POSITIONS[15])
 
-#: Seconds to wait for the answer to `go perft 1`. An engine without perft never answers.
+#: Seconds to wait for the answer to `go perft 1`. An engine without perft may never answer.
 PERFT_PATIENCE: Final = 30.0
 
 
@@ -49,7 +49,7 @@ def cells(row: Row) -> tuple[str, str, str]:
 
 
 def perft_speed(spec: EngineSpec, movetime: int) -> float:
-    """Returns the leaves per second of `go perft` in PERFT_POSITIONS. Raises EngineError, also if a count is wrong."""
+    """Returns the leaves per second of `go perft` in PERFT_POSITIONS. Raises EngineError also for a wrong count."""
     seconds = 0.0
     with started(spec) as engine:
         engine.ask("go perft 1", "Nodes searched", PERFT_PATIENCE)  # Secateur loads the kernel here

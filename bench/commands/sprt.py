@@ -16,7 +16,7 @@ from engine.errors import CommandError, arguments_are_judged
 from engine.files import shown
 from engine.progress import Steps
 
-#: The default number of rounds, which is more than a test with sensible bounds needs.
+#: The default number of rounds, which is more than a test with sensible bounds usually needs.
 DEFAULT_ROUNDS = 10_000
 
 _EPILOG = """\
@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
 def _read(path: str, engine: str | None) -> MatchResult:
     """Reads a PGN file as a match of `engine` against all others. By default, `engine` is White of the first game.
 
-    Raises CommandError if the file contains no finished game of the engine, and OSError.
+    Raises OSError, and CommandError if the file contains no finished game of the engine.
     """
     problems: list[str] = []
     games = list(read_games(path, problems))

@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _levels() -> list[list[str]]:
-    """Returns `--engine` values for Secateur at each level. The level limits the nodes, so `depth=64` has no effect."""
+    """Returns `--engine` values for Secateur at each level. The level limits the nodes; `depth=64` hardly matters."""
     return [
         this_engine(f"name={level.name}", "option.UCI_LimitStrength=true", f"option.UCI_Elo={level.elo}", "depth=64")
         for level in LEVELS

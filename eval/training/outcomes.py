@@ -1,7 +1,7 @@
 """Fits the model of results (see `search.outcome`) to self-play games, by maximum likelihood.
 
-The positions are counted by material, score and result from White's view; the model treats both sides alike. The fit
-treats positions as independent. Neighbouring positions of a game are dependent, but this does not bias the estimates.
+Positions are counted by material, White's score and White's result; the model treats both sides alike. The fit treats
+positions as independent. Neighbouring positions of a game are dependent, but the estimates are consistent nevertheless.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eval.training.shards import ShardError
 from search.outcome import FULL_MATERIAL, LEAST_MATERIAL, PIECE_MATERIAL
 
 #: Scores are counted in steps of SCORE_STEP centipawns. Positions with scores beyond +-SCORE_LIMIT are left out. They
-#: are won, except after blunders. Self-play with few nodes has many; they would distort the fit to smaller scores.
+#: are won, except after blunders. Blunders are frequent in self-play with few nodes, and they would distort the fit.
 SCORE_STEP: Final = 10
 SCORE_LIMIT: Final = 400
 BINS: Final = 2 * SCORE_LIMIT // SCORE_STEP + 1
@@ -67,7 +67,7 @@ def bin_scores() -> npt.NDArray[np.float64]:
 
 def chances(parameters: npt.NDArray[np.float64]) -> Counts:
     """Returns the chances of each result by material and score, in the shape of the counts. `parameters` are the
-    coefficients of the polynomials for win score (at least 1 centipawn) and spread (at least 5 centipawns).
+    coefficients of two polynomials: the win score, raised to at least 1 cp, and the spread, raised to at least 5 cp.
     """
     share = np.arange(FULL_MATERIAL + 1) / FULL_MATERIAL
     powers = share[:, None] ** np.arange(DEGREE)
@@ -104,7 +104,7 @@ def fit(counts: Counts) -> Fit:
 
 
 def calibration(counts: Counts, fitted: Fit) -> list[tuple[int, int, float, float]]:
-    """Returns a row for each non-empty range of scores: (mean score, positions, expected points, actual points)."""
+    """Returns (mean score, positions, mean expected points, mean actual points) for each non-empty range of scores."""
     given = chances(np.array([*fitted.win_score, *fitted.spread]))
     rows = []
     edges = (-400, -250, -150, -80, -40, -15, 15, 40, 80, 150, 250, 400)

@@ -5,7 +5,7 @@
     pool.json           `Facts` about these positions and their games
 
 Whole games are held out, because neighbouring positions share their result. A hash of a game's start and moves
-decides whether the game is held out. So the choice does not depend on the seed, and copies of a game are in one file.
+decides whether the game is held out. So the choice does not depend on the seed, and no game has copies in both files.
 
 The training file is shuffled once, in two passes that need little memory: positions go to random buckets, then each
 bucket is shuffled. Every epoch (pass over the data) reads chunks of `CHUNK` positions in a new random order.
@@ -81,7 +81,7 @@ class Pool:
 
 
 def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
-    """Returns a mask of the games to hold out, bool[n]: about `share` of the shard's games, selected by their hash."""
+    """Returns a mask of the games to hold out, bool[n]: about `share` of the shard's games, selected by a hash."""
     chosen = np.zeros(len(shard.games), np.bool_)
     limit = share * 2.0**32
     for index, (first, count) in enumerate(zip(shard.first.tolist(), shard.games["plies"].tolist(), strict=True)):
@@ -102,8 +102,8 @@ def build_pool(
     """Decodes, filters, splits and shuffles shards (see `find_shards`) into a pool in `folder`; returns its facts.
 
     `folder` must contain no files of a pool. `share` is the share of games to hold out for validation. The same shards
-    in the same order and the same arguments give the same pool. After each shard, calls `on_shard(shards, positions)`
-    with the totals so far. Raises OSError, and ShardError if a shard is unusable or contains invalid positions.
+    in the same order and the same arguments give the same files of positions. After each shard, calls `on_shard` with
+    the total numbers of shards and positions. Raises OSError, and ShardError if shards or positions are unusable.
     """
     began = time.perf_counter()
     rng = np.random.default_rng([seed, 0])
@@ -188,7 +188,7 @@ def fit_slope(centipawns: Reals, results: Reals) -> float:
 
 
 def holds_samples(head: bytes) -> bool:
-    """Returns whether `head`, the beginning of a file, contains at least one position and no invalid ones."""
+    """Returns whether `head`, the beginning of a file, contains at least one position and no invalid position."""
     samples = np.frombuffer(head, SAMPLE, len(head) // SAMPLE.itemsize).copy()
     return bool(len(samples)) and not count_unsound(readable(samples))
 
@@ -227,8 +227,8 @@ def open_pool(folder: Path, show: Callable[[str], None] = lambda text: None) -> 
 def batches(seed: int, chunks: int, size: int, step: int) -> Iterator[npt.NDArray[np.int64]]:
     """Yields batches without end, the first for step `step` (0 or more). A batch is an int64[size] of chunk numbers.
 
-    An epoch divides `chunks` chunks into whole batches. The few chunks left over differ from epoch to epoch. The batch
-    of a step depends only on the step, `seed`, `chunks` and `size`, so a run can resume at any step.
+    An epoch divides `chunks` shuffled chunks into whole batches and omits the last chunks if they are too few for a
+    batch. A step's batch depends only on the step, `seed`, `chunks` and `size`, so a run can resume at any step.
     """
     a_pass = chunks // size
     while True:

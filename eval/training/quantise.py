@@ -20,8 +20,8 @@ _CHUNK: Final = 65_536
 def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
     """Returns `layers` as a network of integers: features in units of 1 / QA, output weights in units of 1 / QB.
 
-    The integers of the output weights must be from -127 to 127. To use that whole range, the output weights are
-    multiplied by a factor, and the network's scale is SCALE divided by that factor.
+    The integers of the output weights must be from -127 to 127. To use as much of that range as an integer scale
+    allows, the output weights are multiplied by a factor, and the network's scale is SCALE divided by that factor.
     """
     buckets, width = layers.output.shape
     output = layers.output.astype(np.float64)
@@ -60,7 +60,7 @@ def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:
 def measure(network: Network, samples: Any, exact: npt.NDArray[np.float64]) -> dict[str, float]:
     """Measures how much rounding changes the float network's `exact` scores of SAMPLE[n].
 
-    Returns a dictionary: `positions` is n; `most` and `rms` are the largest and the root mean square difference, in cp.
+    Returns a dictionary: `positions` is n; `most` and `rms` are the largest and the root mean square difference in cp.
     """
     differences = integer_scores(network, samples) - exact if len(samples) else np.zeros(1)
     most, rms = float(np.abs(differences).max()), math.sqrt(float(np.mean(differences**2)))

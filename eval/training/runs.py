@@ -1,11 +1,11 @@
-"""Training runs: a run is a folder with a pool (see `eval.training.pool`) and the files that resuming the run needs.
+"""Training runs: a run is a folder with a pool (see `eval.training.pool`) and the following files.
 
     run.json        recipe and data
     checkpoint.npz  parameters, state of the optimiser and log after the last finished superbatch
     log.jsonl       a line for each superbatch
     start.snet      the network that the run began with, if it did not begin with random weights
 
-A run that is killed and resumed repeats the unfinished superbatch. Its final network is that of an uninterrupted run.
+A run that is killed and resumed repeats the unfinished superbatch. Its final weights are those of an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
     VALIDATION: ("file of positions", holds_samples),
 }
 
-#: The prefix of the temporary subfolder in which a pool is made (a killed command leaves it behind), and the name of a
-#: file that marks such a subfolder as Secateur's and contains the subfolder's name.
+#: The prefix of the temporary subfolder in which a pool is made (a killed command may leave it behind), and the name of
+#: a file that marks such a subfolder as Secateur's and contains the subfolder's name.
 _NEW, _MARKER = ".new-pool-", "made-by-secateur"
 
 #: The files of a pool in the order in which they are moved to the run: the last one marks the pool as complete.
@@ -93,8 +93,8 @@ def check_new(folder: Path, overwrite: bool) -> None:
 def load_run(folder: Path) -> Run:
     """Returns the run that `run.json` describes, and checks that the folder's other files can belong to a run.
 
-    Raises TrainingError if `run.json` is missing or unusable, if a file is a link (the run would overwrite its target),
-    or if `start.snet` is not the run's start network. Raises OSError or NetworkError if a file is of another kind.
+    Raises TrainingError if `run.json` is missing or unusable, if a file is a link (the run could overwrite its target),
+    or if `start.snet` is not the run's start network. Raises the errors of `output_of` and `read_network`, too.
     """
     path = folder / RUN
     for name in _FILES:
@@ -124,7 +124,7 @@ def output_of(folder: Path, name: str) -> Output:
 
 @contextmanager
 def new_pool(folder: Path) -> Iterator[Path]:
-    """Removes the pools that killed commands left in `folder`. Yields a new folder there, which it removes at exit."""
+    """Removes the pools that killed commands left in `folder`. Yields a new subfolder and finally removes it."""
     for left in folder.glob(f"{_NEW}*/"):
         _remove_pool(left)
     new = Path(tempfile.mkdtemp(prefix=_NEW, dir=folder))
@@ -136,7 +136,7 @@ def new_pool(folder: Path) -> Iterator[Path]:
 
 
 def _remove_pool(new: Path) -> None:
-    """Removes Secateur's files from a temporary folder that has the marker, then the folder if it is empty."""
+    """Removes Secateur's files from a temporary folder with the marker, then the folder unless other files remain."""
     with suppress(OSError):
         if new.is_symlink() or read_bytes(new / _MARKER, 99) != new.name.encode():
             return
@@ -151,7 +151,7 @@ def _remove_pool(new: Path) -> None:
 def begin_run(folder: Path, run: Run, start: bytes | None, overwrite: bool) -> None:
     """Removes the files of an earlier run from the folder, then writes `run.json` and, with `start`, `start.snet`.
 
-    `start` is the contents of the start network's file, or None. Raises OSError, and TrainingError as `check_new` does.
+    `start` is the contents of the start network's file, or None. Raises OSError, and the other errors of `check_new`.
     """
     check_new(folder, overwrite)  # checked again, because making the pool may take hours
     check_lock(folder / "lock")
@@ -168,9 +168,9 @@ def save_run(output: Output, run: Run) -> None:
 
 
 def adopt_pool(folder: Path, new: Path) -> None:
-    """Moves a pool from `new` to a run's folder. `pool.json` comes last and marks the pool complete. Raises OSError."""
+    """Moves a pool from `new` to a run's folder. `pool.json` comes last: a pool with it is complete. Raises OSError."""
     for name in _POOL:
-        output_of(folder, name)  # checked again, so that only a file of the run is replaced
+        output_of(folder, name)  # checked again, so that no other program's file is replaced
         (new / name).replace(folder / name)
 
 

@@ -19,10 +19,10 @@ from eval.training.kernels.decoding import decode_samples
 from eval.training.kernels.records import SAMPLE
 from eval.training.shards import Shard, find_shards, read_shard
 
-#: Scores of at least this many centipawns for either side count as mates. The default filter leaves out such positions.
+#: Scores of at least this many centipawns for either side count as mates; the default filter omits their positions.
 SCORE_LIMIT: Final = 10_000
 #: The search scales evaluations towards 0 by half a percent for each ply since the last capture or pawn move (see
-#: `search.kernels.correction.corrected_eval`). Below this many plies, that makes a score smaller by at most a fifth.
+#: `search.kernels.correction.corrected_eval`). Below this many plies, that shrinks an evaluation by at most a fifth.
 HALFMOVES: Final = 40
 #: Greater than any halfmove clock: the fifty-move rule ends games at 100.
 ANY_HALFMOVES: Final = 256
@@ -53,7 +53,7 @@ ALL: Final = Filter(score_limit=1 << 15, quiet=False, halfmoves=ANY_HALFMOVES)
 
 
 def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[np.bool_] | None = None) -> Samples:
-    """Returns a shard's wanted positions in order, SAMPLE[n]. The mask `chosen`, bool[games], can exclude games."""
+    """Returns a shard's wanted positions in order, SAMPLE[n]. `chosen`, bool[games], is a mask of the games to use."""
     games, first = shard.games, shard.first
     if chosen is not None:
         games, first = games[chosen], first[chosen]

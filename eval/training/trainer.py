@@ -1,10 +1,10 @@
 """Trains a network in superbatches of steps, with a falling learning rate.
 
-    step         one batch: each thread sums the gradients of a part; the sums are added in thread order for AdamW
-    superbatch   many steps, then the error on the validation positions
+    step         one batch: each thread sums the gradients of its part; AdamW uses the total, added in thread order
+    superbatch   one or more steps, then the error on the validation positions
     rate         rises over the first steps, then falls along a cosine to its final value in the last step
 
-On one machine, the same recipe and data give the same network, to the last bit.
+On one machine with the same software, the same recipe and data give the same weights, to the last bit.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class TrainingError(CommandError, ValueError):
 class Recipe:
     """The settings of a training run: with the data, they determine the network.
 
-    `superbatch_size` is the number of positions in a superbatch, 0 for one pass over the data. `scale` is the scale of
-    the sigmoid in centipawns, 0 for the scale with which scores predict results best. After `warm_up` steps (at most a
-    tenth of all steps), the learning rate falls from `rate` to `last_rate`. In each step, weights decay by `decay`
-    times the learning rate. Gradients with a norm above `clip` are scaled down to `clip`. `start` is the digest
-    of the start network, or "" if the run began with random weights. Raises TrainingError if a value is out of range.
+    `superbatch_size` is the number of positions in a superbatch (rounded to whole batches), 0 for one pass over the
+    data. `scale` is the sigmoid's scale in centipawns, 0 for the scale with which scores predict results best. After
+    `warm_up` steps (at most a tenth of all steps), the learning rate falls from `rate` to `last_rate`. In each step,
+    weights decay by `decay` times the learning rate. Gradients with a norm above `clip` are scaled down to `clip`.
+    `start` is the start network's digest, or "" for random weights. Raises TrainingError if a value is out of range.
     """
 
     hidden: int = 128
@@ -117,8 +117,8 @@ class Entry:
 
 @dataclass
 class State:
-    """The state of a run: the parameters, and the averages of the gradients and of the gradients' squares, float32[n]
-    each; the log; and the checksum of the pool that the run is trained on, or None before training.
+    """The state of a run. `momentum` and `squares` are averages of the gradients and of the gradients' squares. All
+    vectors are float32[n]. `pool` is the checksum of the pool that the run uses, or None before training.
     """
 
     parameters: Floats
@@ -148,7 +148,7 @@ def first_state(recipe: Recipe) -> State:
     layers.features[:] = rng.normal(0.0, _FEATURE_SPREAD, layers.features.shape)
     layers.bias[:] = _FIRST_BIAS
     bound = 1.0 / math.sqrt(2 * recipe.hidden)
-    # All buckets begin with the same weights, because each learns only from its own positions.
+    # All buckets can begin with the same weights, because each learns only from its own positions.
     layers.output[:] = rng.uniform(-bound, bound, layers.output.shape[1])
     return state
 
@@ -204,7 +204,7 @@ class Trainer:
         return recipe.last_rate + (recipe.rate - recipe.last_rate) * 0.5 * (1.0 + math.cos(math.pi * progress))
 
     def superbatch(self, on_step: Callable[[Moment], None] = lambda moment: None) -> Entry:
-        """Trains one superbatch; adds an entry to the log and returns it. Raises TrainingError if training diverges."""
+        """Trains one superbatch and logs it; returns the log entry. Raises TrainingError if training diverges."""
         number, recipe = len(self.state.log), self.recipe
         first = number * self.steps
         stream = batches(recipe.seed, len(self.pool.training) // CHUNK, recipe.batch_size // CHUNK, first)
@@ -246,7 +246,7 @@ class Trainer:
         return loss
 
     def validate(self) -> tuple[float | None, npt.NDArray[np.float64]]:
-        """Returns the validation error, None without positions, and the network's scores of the positions in cp."""
+        """Returns the validation error (None without positions) and the network's score of each position in cp."""
         samples = self.pool.validation
         values = np.zeros(len(samples), np.float32)
         loss = float(outputs(self.layers, samples, self._blend, self._scratch[0], values))

@@ -97,7 +97,7 @@ def _parser() -> Parser:
 
 
 def _default_threads() -> int:
-    """Returns the largest power of two up to the number of cores, at most 16, so that batches divide equally."""
+    """Returns the largest power of two up to the number of cores, at most 16. It divides the default batch size."""
     return 1 << (min(os.cpu_count() or 1, 16).bit_length() - 1)
 
 

@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
         from eval.training.outcomes import calibration, count_results, fit
         from eval.training.samples import ANY_HALFMOVES, Filter, samples
 
-        # Include all positions, because `UCI_ShowWDL` shows the chances in every position.
+        # Include noisy positions and high halfmove clocks, because `UCI_ShowWDL` applies to them, too.
         wanted = Filter(quiet=False, halfmoves=ANY_HALFMOVES)
         counts = count_results(counted(samples(options.data, wanted, options.partial), steps.show, "shards read"))
         steps.show("fitting the model")

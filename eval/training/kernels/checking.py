@@ -44,7 +44,7 @@ _NO_VERDICT: Final = -1
 
 @subkernel
 def _is_packed_position(packed):
-    """Returns whether a PACKED record's pieces (number, types, kings, pawns' ranks) and en passant square are valid."""
+    """Returns whether a PACKED record's pieces (number, types, kings, pawns' ranks) and en passant rank are valid."""
     if popcount(packed.occupied) > 32:
         return False
     kings = np.int64(0)
@@ -66,7 +66,7 @@ def _is_packed_position(packed):
 
 @subkernel
 def _is_position(position):
-    """Returns False if the side that just moved is in check or a castling rook or its king is not on its back rank."""
+    """Returns False if the side that just moved is in check, or a castling rook or its king is off the back rank."""
     us = position.turn
     if is_attacked(position, king_square(position, us ^ 1), us, position.pieces[OCCUPIED]):
         return False
@@ -103,7 +103,7 @@ def _fits(game, position, moves, keys, index):
 def _lengthen(streaks, score, ply, rules):
     """Updates `streaks` (mutated) with the score recorded for ply `ply` (from 1 on, random plies included).
 
-    `streaks`, int64[3], counts the latest consecutive plies in which White wins, White loses, and the game is level.
+    `streaks`, int64[3], has the lengths of the current streaks of scores that are won, lost and level for White.
     """
     streaks[0] = streaks[0] + 1 if score >= rules.win_score else 0
     streaks[1] = streaks[1] + 1 if score <= -rules.win_score else 0

@@ -25,7 +25,7 @@ def decode_samples(games, plies, first, wanted, line, samples):
     """Packs the wanted positions of GAME[n] into `samples` (SAMPLE, mutated); returns their number, int64.
 
     `plies` is PLY[m], `first` (int64[n]) gives the index in `plies` of each game's first ply, `wanted` is int64[4] from
-    `Filter.as_array`, and `line` is POSITION[2] scratch (mutated). `samples` must have room for all positions.
+    `Filter.as_array`, and `line` is POSITION[2] scratch (mutated). `samples` must have room for all games' positions.
     """
     count = np.int64(0)
     for index in range(games.size):

@@ -9,8 +9,8 @@
 
 H is the length of an accumulator. `result` is 0, 0.5 or 1; `share` and `scale` come from Blend. All values are from
 the side to move's view. The 768 features are those of `eval.kernels.features`, ordered by side (own pieces first), then
-piece type (pawn to king), then square. Both passes touch only the rows of the pieces on the board (about 22). The
-gradient of a batch is a sum, which `reduce_gradients` turns into a mean.
+piece type (pawn to king), then square. Both passes touch only the feature rows of the pieces on the board (about 22).
+The gradient of a batch is a sum, which `reduce_gradients` turns into a mean.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from eval.training.kernels.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_R
 
 Floats = npt.NDArray[np.float32]
 
-#: Training reads positions from the pool in chunks of this many positions: 4096 bytes, one page of memory.
+#: Training reads positions from the pool in chunks of this many positions: 4096 bytes, usually a page of memory.
 CHUNK: Final = 128
 
 #: The number of features of the own pieces; the features of the opponent's pieces follow.
@@ -44,7 +44,7 @@ _FLIP: Final = 56
 #: This bit is set in the squares of the files e to h.
 _RIGHT_HALF: Final = 4
 
-# Float literals are float64 and would widen every expression they appear in.
+# Float literals are float64; they would widen the float32 expressions that contain them.
 _ZERO: Final = np.float32(0.0)
 _ONE: Final = np.float32(1.0)
 _TWO: Final = np.float32(2.0)
@@ -113,7 +113,7 @@ def new_scratch(hidden: int) -> Scratch:
 def sample_features(packed, rows):
     """Writes the features of a PACKED position into `rows` int64[2][32] (mutated), side to move first.
 
-    Returns the number of pieces, int64. A damaged position gives wrong rows, but none outside the 768 features.
+    Returns the number of pieces, int64. A damaged position can give wrong rows, but none outside the 768 features.
     """
     white = np.int64(1) if np.int64(packed.state) & BLACK_TO_MOVE != 0 else np.int64(0)
     white_mirror = np.int64(0)
@@ -211,7 +211,7 @@ def _backward(layers, scratch, pieces, bucket, slope, gradient):
 def add_gradients(layers, samples, chunks, blend, scratch, gradient):
     """Returns the sum of the squared errors, float64, over some chunks of `samples` (SAMPLE[n]).
 
-    `chunks` (int64[k]) contains the numbers of these chunks; chunk c is the CHUNK positions from CHUNK * c on. Adds the
+    `chunks` (int64[k]) contains the numbers of these chunks; chunk c begins at position CHUNK * c. Adds the
     derivatives of the sum to `gradient` (Layers, mutated). Mutates `scratch` (Scratch).
     """
     factor = SCALE / blend.scale

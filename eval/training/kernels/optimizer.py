@@ -16,8 +16,8 @@ _ZERO: Final = np.float32(0.0)
 _NEW_MOMENTUM: Final = np.float32(1.0 - MOMENTUM)
 _NEW_SQUARES: Final = np.float32(1.0 - SQUARES)
 
-#: Parameters stay between -1.98 and 1.98. Then the bias plus the weights of 32 pieces, in units of 1/255, fits into an
-#: int16 accumulator. (`eval.training.quantise` scales the output weights to the range of their integers.)
+#: Parameters stay between -1.98 and 1.98. Then the sum of a bias and the weights of 32 pieces, in units of 1/255, fits
+#: into an int16 accumulator. (`eval.training.quantise` scales the output weights to the range of their integers.)
 MOST_WEIGHT: Final = np.float32(1.98)
 
 
@@ -26,7 +26,7 @@ class Step(NamedTuple):
 
     A step multiplies the gradient by `shrink` (1 if the gradient is not clipped), the parameters by `keep` (for weight
     decay), the momentum by `length` (which contains the learning rate) and the squares by `spread`. `length` and
-    `spread` also correct the averages, which start at 0.
+    `spread` also correct the bias of the averages, which start at 0.
     """
 
     shrink: np.float32
@@ -44,7 +44,7 @@ def make_step(number: int, rate: float, decay: float, norm: float, most_norm: fl
 
 @float_kernel
 def reduce_gradients(gradients, scale):
-    """Sets row 0 of `gradients`, float32[threads][n], to `scale` (float32) times the sum of the rows; zeroes the rest.
+    """Sets row 0 of `gradients`, float32[threads][n], to `scale` (float32) times the sum of all rows; zeroes the rest.
 
     Returns the squared norm of the new `gradients[0]`, float64. Mutates `gradients`.
     """

@@ -3,7 +3,7 @@
 A position packs into 26 bytes (`PACKED`). Six more bytes make it a training sample (`SAMPLE`) or the head of a game
 (`GAME`). Each recorded ply of a game is a record of 4 bytes (`PLY`). All numbers are little-endian.
 
-**Scores and results are always White's**: scores are centipawns, positive if White is better, and results are White's
+**These scores and results are White's**: scores are centipawns, positive if White is better, and results are White's
 half points (0 for a loss, 1 for a draw, 2 for a win).
 """
 
@@ -27,7 +27,7 @@ PACKED: Final = np.dtype(
         ("pieces", "u1", (16,)),
         # Bits 0-6 are the en passant square, 64 for none; bit 7 is set if Black is to move.
         ("state", "u1"),
-        # The number of plies since the last capture or pawn move.
+        # The number of plies since the last capture or pawn move, at most 255.
         ("halfmoves", "u1"),
     ]
 )
@@ -39,7 +39,7 @@ GAME: Final = np.dtype(
         ("start", PACKED),
         # The number of recorded plies, each of which has a PLY record.
         ("plies", "<u2"),
-        # The number of random plies before the start, which are not recorded.
+        # The number of random, unrecorded plies before the start.
         ("opening", "u1"),
         # The result in half points of White: 0, 1 or 2.
         ("result", "u1"),

@@ -81,7 +81,7 @@ _U12, _U25, _U27 = np.uint64(12), np.uint64(25), np.uint64(27)
 
 @inlined
 def _random_below(random, limit):
-    """Returns a random number from 0 to limit - 1, int64. `random` is uint64[1], not 0 (mutated)."""
+    """Returns a random number from 0 to limit - 1, int64. `random`, uint64[1] (mutated), must not be 0."""
     state = random[0]
     state ^= state >> _U12
     state ^= state << _U25
@@ -99,7 +99,7 @@ def _random_below(random, limit):
 def _remember(worker):
     """Adds the root position's key to the keys that detect repetitions. Mutates `worker`."""
     position = worker.stack[0].position
-    # No position from before a capture or pawn move can repeat, so the fifty-move rule bounds the number of keys.
+    # No position from before a capture or pawn move can recur, so the fifty-move rule bounds the number of keys.
     worker.root_index = 0 if position.halfmoves == 0 else worker.root_index + 1
     worker.keys[worker.root_index] = position.key
 
@@ -160,7 +160,7 @@ def _ending(worker):
 
 @subkernel
 def _random_opening(worker, rules, ranks, random):
-    """Plays a random opening; returns its length in plies, or -1 if it ends the game. Mutates `worker` and `random`."""
+    """Plays a random opening; returns its length in plies, or -1 if the game ends. Mutates `worker` and `random`."""
     _set_up(worker, rules.variant, ranks, random)
     frame = worker.stack[0]
     count = rules.opening_least + _random_below(random, rules.opening_most - rules.opening_least + 1)
@@ -184,7 +184,7 @@ def _random_opening(worker, rules, ranks, random):
 
 @inlined
 def _prepare_root(worker, table):
-    """Prepares `worker` (mutated) to search the position in its first frame, which must have a legal move."""
+    """Prepares `worker` (mutated) to search its first frame's position, in which there must be a legal move."""
     worker.stop = 0
     worker.stop_threshold = 0
     worker.aborted = 0
