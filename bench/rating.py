@@ -2,7 +2,7 @@
 
 The model is that of Bradley and Terry, which Ordo uses. White's expected score is 1 / (1 + 10 ** (-d / 400)). The
 rating difference d is White's rating minus Black's rating plus the white advantage. A draw is half a point. At the
-likeliest ratings, every rated engine that is not an anchor has an expected score equal to its actual score.
+likeliest ratings, a rated engine that is not an anchor scores exactly as expected against the other rated engines.
 
 The intervals come from the sandwich estimator, applied to pairs. It uses the observed spread of the results and
 allows for the correlation between the two games of a pair. This module needs SciPy.
@@ -82,7 +82,7 @@ def rate(
     anchors: Mapping[str, float] | None = None,
     white_advantage: float | None = 0.0,
 ) -> RatingList:
-    """Rates every engine that played. `anchors` have fixed ratings; without anchors, the average rating is 0.
+    """Rates the engines that played. `anchors` have fixed ratings; without anchors, the average rating is 0.
 
     `white_advantage` is in rating points, or None to estimate it. Raises `RatingError` if the games do not suffice.
     """

@@ -46,7 +46,7 @@ def uniform_tree(
         if ply == depth:
             return "", NOWHERE, texts[place]
         below = [(ply + 1, place * branching + child) for child in range(branching)]
-        # The numbers rise from left to right, so the best moves for MIN come first and the best for MAX last.
+        # Sorted numbers rise from left to right, so MIN's best moves come first, and MAX's best moves come last.
         first_is_best = ply % 2 == 1
         if arrangement != "random" and first_is_best != (arrangement == "best"):
             below.reverse()
