@@ -61,7 +61,7 @@ class Outcome(NamedTuple, Generic[T, R]):
 def map_unordered(
     function: Callable[[T], R], items: Iterable[T], cluster: str | None = None, *, workers: int = 1
 ) -> Generator[Outcome[T, R], None, None]:
-    """Applies `function` to all `items`, with `workers` local processes or, if `cluster` is set, with a Dask cluster.
+    """Applies `function` to all `items`, in up to `workers` local processes or, if `cluster` is set, on a Dask cluster.
 
     Yields the outcomes in order of completion. Takes only a few `items` in advance. `cluster` is the address of a Dask
     scheduler. Each thread of its workers runs one item at a time. Raises `ClusterError` if the cluster is unusable.

@@ -1,7 +1,7 @@
 """A game between two engines: clocks, rules, adjudication, and the attribution of faults.
 
-The workers that play games, in local processes or on other machines, call `play_task`. A thread keeps its engines
-running between games, unless an engine must restart or has failed.
+The workers that play games, in local processes or on other machines, call `play_task`. A thread usually keeps
+its engines running between games.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     wheel      secateur/engine, secateur/eval, secateur/search and secateur/bench, with the prefix `secateur.` in module
                names; uci_main.py becomes secateur/__main__.py. Kernels that were compiled ahead of time are included.
     editable   secateur.pth, which adds the checkout's package `secateur` (engine/checkout) to the import path
-    sdist      the files of the checkout, with the same contents
+    sdist      unchanged copies of the checkout's files
 
 Setuptools builds wheels in a temporary folder.
 """

@@ -129,7 +129,7 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
     """Returns the players with finite ratings: the anchors' group or, without anchors, the largest group.
 
     In a group, a chain of players leads from every player to every other. Each player of a chain has scored against the
-    next (Ford's condition). Raises `RatingError` if the group has only one player.
+    next, or both are anchors (Ford's condition). Raises `RatingError` if the group has only one player.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

@@ -262,7 +262,7 @@ def _with_ratio(values: Floats, shares: Floats, ratio: float) -> Floats:
     `ratio` standard deviations above 0.5.
 
     This fixed-point iteration linearises the constraint around the last distribution. Like fastchess, it stops after
-    ten rounds or a change below 1e-4. The changes that usually remain are smaller than the noise of a single game.
+    ten rounds or a change below 1e-4. Further changes are usually smaller than the noise of a single game.
     """
     likely = np.full(len(values), 1.0 / len(values))
     for _ in range(10):

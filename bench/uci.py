@@ -79,7 +79,7 @@ class Engine(chess.engine.UciProtocol):
         super().send_line(line)
 
     def pipe_data_received(self, fd: int, data: Any) -> None:
-        """Records the arrival time, extends the time limit of a start-up, and makes a long line an `info string`."""
+        """Records the arrival time, extends the limit of a start-up, and makes an overlong line an `info string`."""
         self._last_heard = time.perf_counter()
         if self._silence is not None and not self._silence.expired():
             self._silence.reschedule(min(self.loop.time() + READY_SECONDS, self._latest_start))

@@ -189,14 +189,14 @@ ALGORITHMS: Final[dict[str, Algorithm]] = {algorithm.key: algorithm for algorith
 class Statistics:
     """The cost of a run, with the least possible cost and the cost of minimax for comparison."""
 
-    #: The number of visits, and the number of visits that ended with a leaf's value or a guess. Each visit counts.
+    #: The number of visits, and the number of visits that ended with a leaf's value or a guess. Revisits count.
     visited: int
     evaluated: int
     #: The number of nodes that were never visited.
     pruned: int
     cuts: int
     table_hits: int
-    #: The size of the tree. Minimax visits all of its nodes, including all leaves.
+    #: The number of nodes in the tree, including the leaves, and the number of leaves. Minimax visits every node.
     nodes: int
     leaves: int
     #: The fewest leaves that prove the root's value (see `search.theory.counting`); None if values are not numbers.

@@ -74,7 +74,7 @@ class ChessGame:
     """The kernels' search as a `Game`. A position is a `ChessNode`, and a move is a legal move or STAND_PAT."""
 
     def moves(self, position: ChessNode) -> Iterator[chess.Move]:
-        """Yields nothing if the game is over, STAND_PAT and some moves in quiescence without check, else all moves."""
+        """Yields all legal moves; in quiescence without check, STAND_PAT and some moves; none if the game is over."""
         if self._is_over(position):
             return
         board = position.board
@@ -149,7 +149,7 @@ def is_noisy(board: chess.Board, move: chess.Move) -> bool:
 
 
 def ordered(board: chess.Board, moves: Iterator[chess.Move]) -> list[chess.Move]:
-    """Returns the moves with the largest gain first, then the least valuable attacker. The order affects no value."""
+    """Returns the moves, sorted by largest gain, then by least valuable attacker. The order affects no value."""
 
     def rank(move: chess.Move) -> int:
         victim = worth(move.promotion) + worth(board.piece_type_at(move.to_square))

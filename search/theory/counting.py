@@ -3,7 +3,7 @@
 A proof that a tree is worth v consists of two strategies: one by which MAX gets at least v, and one by which MIN limits
 MAX to v. A strategy chooses a move at each of its side's nodes, and has an answer to every move of the other side. A
 search must visit all leaves that two such strategies can reach. If both sides follow these strategies, they reach a
-leaf that belongs to both. It counts once.
+leaf that belongs to both. This leaf counts only once.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def uniform_tree(
     texts = [str(number) for number in numbers] if leaf is None else [leaf(generator) for _ in numbers]
 
     def expand(node: tuple[int, int]) -> Expansion[tuple[int, int]]:
-        """Expands a node, given as its ply and its index among all nodes of that ply before siblings are reversed."""
+        """Expands a node, given as its ply and its index in that ply. The index ignores the reversal of siblings."""
         ply, place = node
         if ply == depth:
             return "", NOWHERE, texts[place]
