@@ -32,7 +32,7 @@ class ResignRule:
 
 @dataclass(frozen=True, slots=True)
 class DrawRule:
-    """A rule by which, from full move `from_move` on, a game is drawn if both engines give scores between -`score` and
+    """A rule by which a game is drawn at full move `from_move` or later if both engines give scores from -`score` to
     `score` centipawns for `moves` moves in a row. Captures and pawn moves restart the count.
     """
 

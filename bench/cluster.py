@@ -4,8 +4,8 @@ A piece of work is a call of an importable function with an item that can be pic
 completion. If a worker dies, another worker repeats the item. After three local workers have died while running an
 item, the item is dropped and reported. Ctrl-C, or closing the generator, ends all local work at once.
 
-Each local worker runs in a new session of the operating system, so Ctrl-C in the terminal reaches neither the worker
-nor its engines. If a worker dies for any reason, its engines are killed.
+Except on Windows, each local worker runs in a new session of the operating system, so Ctrl-C in the terminal reaches
+neither the worker nor its engines. If such a worker dies, its engines are killed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Outcome(NamedTuple, Generic[T, R]):
 def map_unordered(
     function: Callable[[T], R], items: Iterable[T], cluster: str | None = None, *, workers: int = 1
 ) -> Generator[Outcome[T, R], None, None]:
-    """Applies `function` to all `items`, with `workers` local processes or, if `cluster` is set, with a Dask cluster.
+    """Applies `function` to all `items`, in up to `workers` local processes or, if `cluster` is set, on a Dask cluster.
 
     Yields the outcomes in order of completion. Takes only a few `items` in advance. `cluster` is the address of a Dask
     scheduler. Each thread of its workers runs one item at a time. Raises `ClusterError` if the cluster is unusable.
@@ -125,7 +125,7 @@ def _kill_group(pid: int) -> None:
 
 
 class _Worker:
-    """A local worker. `job` is None for an idle worker, else its item and how many workers died from that item."""
+    """A local worker. `job` is the worker's item and how many workers have died while running it; None if idle."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         # The process is spawned, because a forked process would inherit thread locks and the pipes of other workers.
@@ -214,7 +214,7 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
         futures: dict[Any, T] = {}
         queue: Any = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
         while True:
-            # Submit two items more than can run at once, so that no worker waits for this process.
+            # Submit two items more than can run at once, so that workers rarely wait for this process.
             for item in islice(items, max(0, sum(client.nthreads().values()) + 2 - len(futures))):
                 future = client.submit(function, item, pure=False)
                 futures[future] = item

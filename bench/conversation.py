@@ -20,7 +20,7 @@ PATIENCE: Final = 300.0
 
 
 class EngineError(CommandError):
-    """Raised if an engine does not start, does not answer or gives an invalid answer; the message names the engine."""
+    """Raised if an engine does not start, fails, or does not give a valid answer; the message names the engine."""
 
 
 class Conversation:

@@ -1,6 +1,6 @@
 """The description of a match, read from a TOML file, command-line options, or both. Options override the file.
 
-Invalid descriptions are rejected here, before an engine starts. The message names the option, or the file and the key.
+Most invalid descriptions are rejected here, before an engine starts. The message usually names the option or the key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RUNNERS: Final = ("auto", "builtin", "cutechess", "fastchess")
 FORMATS: Final = ("match", "gauntlet", "round-robin")
 DEFAULT_LIMIT: Final = "10+0.1"
 
-#: The valid values or the bounds of settings, by name. A name has the same values or bounds at every level.
+#: The valid values or the bounds of settings, by name. They apply wherever a setting has this name.
 _CHOICES: Final[dict[str, tuple[object, ...]]] = {"format": FORMATS, "runner": RUNNERS, "order": ORDERS}
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "rounds": (1, 10_000_000),
@@ -102,7 +102,7 @@ class MatchDescription:
             raise DescriptionError("resume and overwrite cannot be combined")
 
     def fingerprint(self) -> str:
-        """Returns a hash of the settings that affect the games, as twelve hexadecimal digits.
+        """Returns a hash of the engines, format, book, adjudication and time settings, as twelve hexadecimal digits.
 
         A match can be resumed only with the same hash. The hash ignores `rounds`, so a match can be prolonged.
         """
@@ -121,7 +121,7 @@ def _check(settings: Any, place: str = "") -> None:
             raise DescriptionError(f"{name} must be one of {choices} (got {quoted(str(value))})")
         if item.name in _BOUNDS and value is not None:
             least, most = _BOUNDS[item.name]
-            # This form of the comparison also rejects NaN, for which every comparison is false.
+            # This form of the comparison also rejects NaN, which is neither less nor greater than any number.
             if not least <= value <= most:
                 bound = f"at most {most:g}" if value > most else f"at least {least:g}"
                 raise DescriptionError(f"{name} must be {bound} (got {shown(str(value))})")

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def result_console() -> Any:
-    """Returns a console of the package `rich` that prints results on stdout."""
+    """Returns a `rich` console, which prints results on stdout."""
     from rich.console import Console
 
     # Markup is disabled because engine names may contain it.

@@ -1,7 +1,7 @@
 """A game between two engines: clocks, rules, adjudication, and the attribution of faults.
 
-Every worker, in a local process or on another machine, runs `play_task`. Each thread keeps its engines running between
-games.
+The workers that play games, in local processes or on other machines, call `play_task`. A thread usually keeps
+its engines running between games.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def parse_plies(text: str) -> tuple[int, int]:
 
 
 def play_random_moves(board: chess.Board, plies: tuple[int, int], generator: random.Random) -> bool:
-    """Plays `plies[0]` to `plies[1]` random legal moves. Mutates `board` and `generator`.
+    """Plays `plies[0]` to `plies[1]` random legal moves, or fewer if the game ends. Mutates `board` and `generator`.
 
     Returns whether the final position is a usable opening: the side to move has a legal move and is not in check.
     """

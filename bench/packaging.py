@@ -3,9 +3,9 @@
     wheel      secateur/engine, secateur/eval, secateur/search and secateur/bench, with the prefix `secateur.` in module
                names; uci_main.py becomes secateur/__main__.py. Kernels that were compiled ahead of time are included.
     editable   secateur.pth, which adds the checkout's package `secateur` (engine/checkout) to the import path
-    sdist      the unchanged files of the checkout
+    sdist      unchanged copies of the checkout's files
 
-Setuptools does the work in a temporary folder.
+Setuptools builds wheels in a temporary folder.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def kernels() -> list[Path]:
 
 
 def platform_tag(libraries: list[Path]) -> str:
-    """Returns the platform tag of a wheel with these libraries. On Linux, it names the oldest suitable C library."""
+    """Returns the platform tag of a wheel with these libraries. It names the GNU C library that they need, if any."""
     system = re.sub("[-.]", "_", sysconfig.get_platform())
     used = [int(number) for path in libraries for number in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())]
     if sys.platform != "linux" or not used:

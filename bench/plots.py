@@ -43,8 +43,8 @@ class MissingForPlotError(PlotError, MissingError):
 def check_path(path: str | Path | Output) -> Output:
     """Returns the output file for a picture. The file may already contain an unedited picture that Secateur drew.
 
-    Raises `PlotError` if matplotlib is missing, the suffix is unknown, the file cannot be written or must not be
-    replaced. Call this function before the games are played, so that no games are played in vain.
+    Raises `PlotError` if matplotlib is missing, if the suffix is unknown, or if the file cannot be written or must
+    not be replaced. Call this function before the games are played, so that no games are played in vain.
     """
     if not isinstance(path, Output):
         if util.find_spec("matplotlib") is None:
@@ -74,7 +74,7 @@ def _marked(picture: bytes) -> bytes:
 
 
 def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | None = None) -> None:
-    """Draws the first engine's score and its 95 % interval after each pair of games, and the LLR if `sprt` is given.
+    """Draws the first engine's score and 95 % interval against the number of pairs, and the LLR if `sprt` is given.
 
     Raises `PlotError` if no pair is finished, and passes on the errors of `check_path` and `save_figure`.
     """

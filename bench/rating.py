@@ -2,7 +2,7 @@
 
 The model is that of Bradley and Terry, which Ordo uses. White's expected score is 1 / (1 + 10 ** (-d / 400)). The
 rating difference d is White's rating minus Black's rating plus the white advantage. A draw is half a point. At the
-likeliest ratings, every rated engine that is not an anchor has an expected score equal to its actual score.
+likeliest ratings, a rated engine that is not an anchor scores exactly as expected against the other rated engines.
 
 The intervals come from the sandwich estimator, applied to pairs. It uses the observed spread of the results and
 allows for the correlation between the two games of a pair. This module needs SciPy.
@@ -82,7 +82,7 @@ def rate(
     anchors: Mapping[str, float] | None = None,
     white_advantage: float | None = 0.0,
 ) -> RatingList:
-    """Rates every engine that played. `anchors` have fixed ratings; without anchors, the average rating is 0.
+    """Rates the engines that played. `anchors` have fixed ratings; without anchors, the average rating is 0.
 
     `white_advantage` is in rating points, or None to estimate it. Raises `RatingError` if the games do not suffice.
     """
@@ -129,7 +129,7 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
     """Returns the players with finite ratings: the anchors' group or, without anchors, the largest group.
 
     In a group, a chain of players leads from every player to every other. Each player of a chain has scored against the
-    next (Ford's condition). Raises `RatingError` if the group has only one player.
+    next, or both are anchors (Ford's condition). Raises `RatingError` if the group has only one player.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

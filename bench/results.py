@@ -125,7 +125,7 @@ class GameResult:
 class MatchResult:
     """The result of a match: its finished games, in the order of the schedule, and its problems.
 
-    `games_planned` is the number of games in the schedule. `stopped_early` is True if `on_game` ended the match, and
+    `games_planned` is the number of games in the schedule. `stopped_early` is True if the caller ended the match, and
     `interrupted` is True if Ctrl-C did so. `problems` has a line for each problem, such as an engine's fault, or a
     game that could not be played or saved. `notes` has remarks that do not make the match a failure.
     """

@@ -15,7 +15,7 @@ from engine.files import count_of
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A match with its openings and the book's problems. Each pair has an opening. Openings may be reused."""
+    """A match with its openings and the book's problems. Each pair of games has an opening. Openings may be reused."""
 
     description: MatchDescription
     openings: tuple[Opening, ...]

@@ -77,7 +77,7 @@ class Spsa:
     """The state of a tuning run. `values` (float64[parameters]) are the current values, which stay within their bounds.
 
     Call `propose`, play the iteration and call `update`. Several iterations may be in progress, and updates may come in
-    any order. The proposal of an iteration depends only on `seed`, the iteration's number and the current values.
+    any order. An iteration's proposal depends only on the arguments, the iteration's number and the current values.
     """
 
     def __init__(self, parameters: Iterable[Tunable], schedule: Schedule, seed: int = 0) -> None:

@@ -1,10 +1,10 @@
 """Match statistics: Elo and normalised Elo with intervals, likelihood of superiority, and the SPRT's LLR.
 
-Two games that play an opening with colours swapped are a pair. Pairs are independent of each other, but the two games
-of a pair are not, so intervals and the LLR use the counts of pairs worth 0, 1/2, 1, 3/2 and 2 points (the pentanomial).
+Two games that play an opening with colours swapped are a pair. Pairs count as independent of each other, but the games
+of a pair do not, so intervals and the LLR use the counts of pairs worth 0, 1/2, 1, 3/2 and 2 points (the pentanomial).
 If there are no pairs, they use the counts of losses, draws and wins (the trinomial).
 
-Formulas and conventions are those of fastchess, so the figures equal those of fastchess to the last digit. Sources:
+Formulas and conventions are those of fastchess, so the figures agree with those that fastchess prints. Sources:
   M. Van den Bergh, "Comparing the approximations for the generalized log likelihood ratio of a multinomial
   distribution" (equations 1.2, 1.3) and "Comments on normalized Elo" (section 4.1), cantate.be/Fishtest.
 """
@@ -182,7 +182,7 @@ def estimate(tally: Tally) -> Estimate | None:
 class Sprt:
     """Wald's sequential test of two hypotheses: a change is worth `elo1`, or the change is worth only `elo0`.
 
-    `alpha` is the probability of accepting a change that is worth only `elo0`. `beta` is the probability of rejecting a
+    `alpha` is the tolerated probability of accepting a change that is worth only `elo0`. `beta` is that of rejecting a
     change that is worth `elo1`. `model` is the unit of `elo0` and `elo1`. Raises ValueError for invalid settings.
     """
 
@@ -248,7 +248,7 @@ def _tilted(shares: Floats, slopes: Floats) -> Floats:
     from scipy.optimize import brentq
 
     low, high = -1.0 / float(slopes.max()), -1.0 / float(slopes.min())
-    # If a share is 1e-9, theta is at a relative distance of 1e-9 from a pole. The bounds must be closer to the pole.
+    # If a share is 1e-9, theta can be at a relative distance of 1e-9 from a pole. The bounds must be closer to it.
     inset = (high - low) * 1e-13
     theta = brentq(
         lambda x: float((shares * slopes / (1.0 + x * slopes)).sum()), low + inset, high - inset, xtol=1e-13, rtol=1e-15
@@ -262,7 +262,7 @@ def _with_ratio(values: Floats, shares: Floats, ratio: float) -> Floats:
     `ratio` standard deviations above 0.5.
 
     This fixed-point iteration linearises the constraint around the last distribution. Like fastchess, it stops after
-    ten rounds or a change below 1e-4, because further changes would be smaller than the noise of a single game.
+    ten rounds or a change below 1e-4. Further changes are usually smaller than the noise of a single game.
     """
     likely = np.full(len(values), 1.0 / len(values))
     for _ in range(10):

@@ -31,7 +31,7 @@ _MOST_COUNT: Final = 10**15
 
 
 class TimeControlError(CommandError, ValueError):
-    """Raised if a time control is invalid; the message quotes the time control."""
+    """Raised if a time control is invalid; the message quotes the invalid text."""
 
 
 @dataclass(frozen=True, slots=True)

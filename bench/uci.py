@@ -1,4 +1,4 @@
-"""UCI engines on top of `chess.engine`, with exact times and a message for every kind of failure.
+"""UCI engines on top of `chess.engine`, with exact times and messages about failures.
 
 python-chess implements the protocol. This module measures the time from the sending of `go` to the arrival of
 `bestmove`, and allows an engine to start slowly as long as it prints something.
@@ -41,7 +41,7 @@ LAST_LENGTH: Final = 200
 LINE_LIMIT: Final = 1 << 20
 #: Scores are clamped to plus or minus this many centipawns.
 SCORE_LIMIT: Final = 1_000_000
-#: A thread keeps at most this many idle engines. Without this limit, it would keep every engine of a tournament.
+#: A thread keeps at most this many idle engines. Without this limit, it could keep every engine of a tournament.
 KEEP_ENGINES: Final = 4
 
 #: Lines that Secateur and Stockfish print if they ignore a file that an option names.
@@ -79,7 +79,7 @@ class Engine(chess.engine.UciProtocol):
         super().send_line(line)
 
     def pipe_data_received(self, fd: int, data: Any) -> None:
-        """Records the arrival time, restarts the limit for silence, and makes an overlong line an `info string`."""
+        """Records the arrival time, extends the limit of a start-up, and makes an overlong line an `info string`."""
         self._last_heard = time.perf_counter()
         if self._silence is not None and not self._silence.expired():
             self._silence.reschedule(min(self.loop.time() + READY_SECONDS, self._latest_start))
@@ -235,7 +235,7 @@ class Engine(chess.engine.UciProtocol):
 
 
 class EnginePool:
-    """An event loop with its idle engines. Each thread has a pool, which `engine_pool` returns."""
+    """An event loop with its idle engines. `engine_pool` returns the pool of the current thread."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -279,7 +279,7 @@ _pools: list[EnginePool] = []
 
 
 def engine_pool() -> EnginePool:
-    """Returns the engine pool of this thread, which is created by the first call."""
+    """Returns the engine pool of this thread. Creates a pool if there is none or if it has been closed."""
     pool: EnginePool | None = getattr(_of_thread, "pool", None)
     if pool is None or pool.loop.is_closed():
         pool = _of_thread.pool = EnginePool()

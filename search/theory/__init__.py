@@ -1,6 +1,6 @@
 """Game tree search in plain, readable Python: the reference for the kernels, and the algorithms of the explorer.
 
-Read the modules in this order. Each is short and builds on the modules before it.
+Read the modules in this order. They are short, and later ideas build on earlier ones.
 
 1. From an early-stopping minimum to alpha-beta: `smallest_depth`.
 2. The definition: `games` (what a game is), `minimax`, `negamax`.

@@ -73,7 +73,7 @@ class Algorithm:
 
     @property
     def in_lattice(self) -> bool:
-        """Whether the algorithm is for trees of lattice elements. Its rule may be unsound in some lattices."""
+        """Whether the algorithm searches trees of lattice elements. If so, its rule may be unsound in some lattices."""
         return self.rule is not None
 
 
@@ -189,14 +189,14 @@ ALGORITHMS: Final[dict[str, Algorithm]] = {algorithm.key: algorithm for algorith
 class Statistics:
     """The cost of a run, with the least possible cost and the cost of minimax for comparison."""
 
-    #: The number of visits, and the number of visits that ended with a leaf's value or a guess. Repeated visits count.
+    #: The number of visits, and the number of visits that ended with a leaf's value or a guess. Revisits count.
     visited: int
     evaluated: int
     #: The number of nodes that were never visited.
     pruned: int
     cuts: int
     table_hits: int
-    #: The number of nodes in the tree, and the number of leaves. Minimax visits all of them.
+    #: The number of nodes in the tree, including the leaves, and the number of leaves. Minimax visits every node.
     nodes: int
     leaves: int
     #: The fewest leaves that prove the root's value (see `search.theory.counting`); None if values are not numbers.

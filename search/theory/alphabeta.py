@@ -1,8 +1,8 @@
 """Alpha-beta: computes the minimax value without visiting nodes that cannot change it.
 
-`smallest_depth` derives alpha-beta step by step. A search has a window from alpha to beta. Alpha is the value that the
-side to move is already sure of; beta is the value to which the opponent can limit that side elsewhere. As soon as a
-move is worth at least beta, the opponent avoids the whole position, and the remaining moves need no search.
+`smallest_depth` derives alpha-beta step by step. A search has a window from alpha to beta. If the root has the full
+window, alpha is the value that the side to move is already sure of, and beta is the value to which the opponent can
+limit that side elsewhere. If a move is worth at least beta, the opponent can avoid the position, and its search stops.
 
 The two versions differ in what they return if the value lies outside the window.
 """
@@ -33,7 +33,7 @@ def fail_hard(
         is_leaf = False
         child = game.apply(position, move)
         certain = max(certain, -fail_hard(game, child, -beta, -certain, watch))
-        # A clamped value that is not above alpha says only that no move so far beats alpha, so no value is reported.
+        # A clamped value that is not above alpha says only that no move so far beats alpha, so None is reported.
         watch.back(position, child, certain if certain > alpha else None, certain, beta)
         if certain >= beta:
             watch.cut(position)
@@ -62,7 +62,7 @@ def alpha_beta(
     """
     watch.enter(position, alpha, beta)
     best: int | None = None
-    # The value that the mover is already sure of, from an earlier move here or at an ancestor.
+    # The alpha of the remaining moves: the larger of `alpha` and the best value so far.
     floor = alpha
     for move in game.moves(position):
         child = game.apply(position, move)

@@ -1,6 +1,6 @@
 """Aspiration: start with a narrow window around the expected value. If the value lies outside, widen the window.
 
-A narrower window causes more cutoffs. If the value lies outside the window, the result shows on which side, and the
+A narrower window can cause more cutoffs. If the value lies outside the window, the result shows on which side, and the
 search is repeated with a lower alpha or higher beta. (Marsland, "A review of game-tree pruning", ICCA Journal 9, 1986.)
 """
 
@@ -25,8 +25,8 @@ def aspirate(
 ) -> int:
     """Returns the value that `search(alpha, beta)` would return for the full window.
 
-    `search` must obey the contract of `alpha_beta`. The first window is `expected` - `width` to `expected` + `width`.
-    `position` is only passed to `watch`. Raises ValueError if `width` is less than 1.
+    `search` must obey the contract of `alpha_beta`. The first window is `expected` - `width` to `expected` + `width`,
+    within the full window. `position` is only passed to `watch`. Raises ValueError if `width` is less than 1.
     """
     if width < 1:
         raise ValueError(f"the width of an aspiration window must be at least 1 (got {width})")

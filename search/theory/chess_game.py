@@ -48,7 +48,7 @@ class ChessNode:
 
     @cached_property
     def key(self) -> Key:
-        """The key of the position. Positions share a key if the repetition rule considers them the same."""
+        """The key of the position (see `position_key`). A position with an earlier position's key repeats it."""
         return position_key(self.board)
 
     def line(self) -> Iterator[Key]:
@@ -74,7 +74,7 @@ class ChessGame:
     """The kernels' search as a `Game`. A position is a `ChessNode`, and a move is a legal move or STAND_PAT."""
 
     def moves(self, position: ChessNode) -> Iterator[chess.Move]:
-        """Yields all legal moves in full search or in check, otherwise STAND_PAT and the moves of quiescence."""
+        """Yields all legal moves; in quiescence without check, STAND_PAT and some moves; none if the game is over."""
         if self._is_over(position):
             return
         board = position.board
@@ -121,7 +121,7 @@ class ChessGame:
         return position.stood or position.ply >= MAX_PLY or self._is_drawn(position)
 
     def _is_drawn(self, position: ChessNode) -> bool:
-        """Returns whether the game treats the position as a draw. It never does at the root, which must be searched."""
+        """Returns whether the position is drawn by repetition, fifty moves or material; False at the root."""
         return position.ply > 0 and (
             is_repeated(position) or position.board.is_fifty_moves() or position.board.is_insufficient_material()
         )
@@ -149,7 +149,7 @@ def is_noisy(board: chess.Board, move: chess.Move) -> bool:
 
 
 def ordered(board: chess.Board, moves: Iterator[chess.Move]) -> list[chess.Move]:
-    """Returns the moves sorted by most valuable victim, then by least valuable attacker. The order affects no value."""
+    """Returns the moves, sorted by largest gain, then by least valuable attacker. The order affects no value."""
 
     def rank(move: chess.Move) -> int:
         victim = worth(move.promotion) + worth(board.piece_type_at(move.to_square))

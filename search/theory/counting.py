@@ -2,8 +2,8 @@
 
 A proof that a tree is worth v consists of two strategies: one by which MAX gets at least v, and one by which MIN limits
 MAX to v. A strategy chooses a move at each of its side's nodes, and has an answer to every move of the other side. A
-search must visit all leaves that these strategies can reach. One leaf belongs to both strategies, but counts once: the
-leaf that is reached if both sides follow their strategies.
+search must visit all leaves that two such strategies can reach. If both sides follow these strategies, they reach a
+leaf that belongs to both. This leaf counts only once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from search.theory.trees import Tree, integer, minimax_values
 
-#: The entry for a false claim in the results of `proofs`, because no number of leaves proves such a claim.
+#: The entry for a false claim in the results of `proofs`. No number of leaves proves a false claim.
 _IMPOSSIBLE: Final = math.inf
 
 
@@ -33,7 +33,7 @@ def effective_branching(leaves: float, depth: int) -> float:
 
 
 def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[list[float], list[float]]:
-    """Returns the fewest leaves that prove each node's value >= `value` (first list) and <= `value` (second list).
+    """Returns, for each node, the fewest leaves that prove its value >= `value` (first list) or <= `value` (second).
 
     An entry is infinite if the claim is false. `leaf_values` is the result of `Tree.integers`.
     """
@@ -56,9 +56,9 @@ def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[l
 def fewest_leaves(tree: Tree, parse: Callable[[str], int] = integer) -> int:
     """Returns the number of leaves in the smallest proof of the root's value.
 
-    Every search visits at least that many leaves, unless it learns from a table that subtrees are equal.
+    Every correct search visits at least that many leaves, unless it learns from a table that subtrees are equal.
     Alpha-beta reaches this minimum with the order `best` of `search.theory.orders`. In uniform trees, the minimum is
-    `minimal_leaves` for any values. `parse` reads a leaf. If `parse` raises ValueError, raises `TreeError`.
+    `minimal_leaves`, whatever the values. `parse` reads a leaf. If `parse` raises ValueError, raises `TreeError`.
     """
     leaf_values = tree.values(parse)
     at_least, at_most = proofs(tree, leaf_values, minimax_values(tree, leaf_values)[0])

@@ -1,8 +1,8 @@
 """Iterative deepening: search to depth 1, then 2, and so on; each search guides the next.
 
-The searches before the last one cost little, because each search is many times larger than the one before. The earlier
-searches provide killers, histories, best moves in the table, and a value for the aspiration window. So the last search
-has more cutoffs than on its own. An answer is available whenever time runs out. (Slate and Atkin, "Chess 4.5", 1977.)
+The earlier searches cost little, because a search is usually several times larger than the one before. They provide
+killers, histories, best moves in the table, and a value for the aspiration window. So the last search usually has more
+cutoffs than it would alone. The latest result is available when time runs out. (Slate and Atkin, "Chess 4.5", 1977.)
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ def enhanced(
 ) -> int:
     """Returns the minimax value of `position` at `depth` plies, or a bound on this value; updates `memory`.
 
-    The value is that in a `DepthLimited` game, and the contract is that of `alpha_beta`. The result obeys this contract
-    if everything in `memory` comes from searches of the same game. `ply` is the distance of `position` from the root.
+    The minimax value is that of a `DepthLimited` game. The result obeys the contract of `alpha_beta` if everything in
+    `memory` comes from searches of the same game. `ply` is the distance of `position` from the root.
     """
     watch.enter(position, alpha, beta)
     entry = memory.table.probe(game.key(position)) if memory.table is not None else None

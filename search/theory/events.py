@@ -1,6 +1,6 @@
 """The events of a search and their reasons, in words.
 
-Every bound and value of an event is from MAX's point of view, so displays never have to change a sign.
+The bounds and the values of nodes are from MAX's point of view, so displays need not change a sign.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 #: The sentence for each kind of event. For `update` and `keep`, `value` is now certain at `node`, and `other` is the
-#: finished child. For `cut`, `other` is the ancestor whose value causes the cut. For `iteration`, `value` is a depth.
+#: finished child. For `cut`, `other` is the ancestor that causes the cut, if any. For `iteration`, `value` is a depth.
 KINDS: Final[dict[str, str]] = {
     "enter": "Visit {node}.",
     "leaf": "{node} is worth {value}.",
@@ -24,7 +24,7 @@ KINDS: Final[dict[str, str]] = {
 
 #: The sentence for each reason.
 REASONS: Final[dict[str, str]] = {
-    # Cuts at a MIN node: its value can only fall, and MAX does better elsewhere.
+    # Cuts at a MIN node: its value can only fall, and MAX does at least as well elsewhere.
     "alpha-shallow": "MIN can hold {node} to {value}, but one step up, at {other}, MAX is already sure of {alpha} and "
     "will avoid {node}. The remaining children cannot matter.",
     "alpha-deep": "MIN can hold {node} to {value}, but further up, at {other}, MAX is already sure of {alpha} and will "
@@ -33,7 +33,7 @@ REASONS: Final[dict[str, str]] = {
     "{node} fails low, so the remaining children cannot matter.",
     "alpha-scout": "MIN can hold {node} to {value}, and the null window only tests whether {node} is worth more than "
     "{alpha}. It is not.",
-    # Cuts at a MAX node: its value can only rise, and MIN does better elsewhere.
+    # Cuts at a MAX node: its value can only rise, and MIN does at least as well elsewhere.
     "beta-shallow": "MAX can get {value} at {node}, but one step up, at {other}, MIN can already hold MAX to {beta} "
     "and will avoid {node}. The remaining children cannot matter.",
     "beta-deep": "MAX can get {value} at {node}, but further up, at {other}, MIN can already hold MAX to {beta} and "

@@ -124,5 +124,5 @@ def diamond() -> FiniteLattice:
 
 
 def pentagon() -> FiniteLattice:
-    """Returns the lattice N5: a bottom, a top, and a, b and c between them. a < b, but c is comparable with neither."""
+    """Returns the lattice N5: a bottom, a top, and three elements between them. Two of these are comparable."""
     return read_order("0 < a < b < 1; 0 < c < 1")

@@ -41,12 +41,12 @@ def uniform_tree(
     texts = [str(number) for number in numbers] if leaf is None else [leaf(generator) for _ in numbers]
 
     def expand(node: tuple[int, int]) -> Expansion[tuple[int, int]]:
-        """Expands a node, given as its ply and its index among all nodes of that ply before siblings are reversed."""
+        """Expands a node, given as its ply and its index in that ply. The index ignores the reversal of siblings."""
         ply, place = node
         if ply == depth:
             return "", NOWHERE, texts[place]
         below = [(ply + 1, place * branching + child) for child in range(branching)]
-        # The numbers rise from left to right, so the best moves for MIN come first and the best for MAX last.
+        # Sorted numbers rise from left to right, so MIN's best moves come first, and MAX's best moves come last.
         first_is_best = ply % 2 == 1
         if arrangement != "random" and first_is_best != (arrangement == "best"):
             below.reverse()

@@ -195,7 +195,7 @@ def justification(lattice: Lattice[Element], path: Path[Element]) -> tuple[str, 
 
 
 def _is_beaten(lattice: Lattice[Element], node: Step[Element], other: Element) -> bool:
-    """Returns whether the opponent, who can get the value `other` elsewhere, cannot do better at `node`."""
+    """Returns whether `node` offers the opponent nothing better than the value `other`, available elsewhere."""
     return lattice.is_below(other, node.value) if node.is_max else lattice.is_below(node.value, other)
 
 

@@ -202,7 +202,7 @@ class Intervals(Product):
 
     The maximum of two such values is at least the larger of their lower bounds and at most the larger of their upper
     bounds. So join and meet work bound by bound, as in a product of two chains. This lattice is a sublattice of
-    that product and therefore distributive. (Intervals ordered by inclusion form a lattice that is not distributive.)
+    that product and therefore distributive. (A lattice of intervals ordered by inclusion is usually not distributive.)
     """
 
     def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:

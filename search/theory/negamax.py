@@ -1,7 +1,7 @@
 """Negamax: minimax as one function instead of two.
 
 min(a, b) = -max(-a, -b), and one side's value is the negative of the other's. So if every value is from the point of
-view of the side to move, one function serves both sides, and the sign changes at each ply. The later algorithms for
+view of the side to move, one function serves both sides, and the sign changes at each ply. The later searches of
 numbers in this package have this form, and so do the searches of most engines.
 """
 

@@ -83,7 +83,7 @@ class History(Generic[Position, Move]):
     """An ordering that prefers moves that often caused cutoffs in the tree. (Schaeffer, ICCA Journal 6, 1983.)
 
     Each move of each side has a score. A cutoff adds the square of the search depth to the score of the move,
-    because deeper cutoffs save more.
+    because a cutoff in a deeper search usually saves more.
     """
 
     def __init__(self) -> None:

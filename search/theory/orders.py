@@ -17,7 +17,7 @@ def ordered_children(tree: Tree, order: Order, seed: int = 0) -> Children:
     """Returns the children of every node, arranged as `order` says; `seed` determines the order `random`.
 
     With `best`, alpha-beta visits as few leaves as possible. If some children can cause a cut, the child that needs the
-    fewest leaves for it comes first; otherwise the best child comes first. With `worst`, the children are sorted by
+    fewest leaves for a cut comes first; otherwise the best child comes first. With `worst`, the children are sorted by
     value, and the mover's worst child comes first. `best` and `worst` raise `TreeError` if a leaf is not an integer.
     """
     if order == "given":

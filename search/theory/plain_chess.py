@@ -19,7 +19,7 @@ MATED: Final = -1_000_000
 #: The usual values of pieces in centipawns, indexed by python-chess's piece types.
 PIECE_VALUES: Final = (0, 100, 320, 330, 500, 900, 0)
 
-#: The bonus in centipawns for each step between a piece and the nearest edge.
+#: The bonus in centipawns for each step between a piece and the nearest edge. Kings get no bonus.
 _CENTRE_STEP: Final = 5
 
 #: The number of steps from each square to the nearest edge: 0 at the edge, 3 in the middle.
@@ -41,7 +41,7 @@ def position_key(board: chess.Board) -> Key:
 
 
 class PlainChess:
-    """The rules of chess as a `SearchGame`; moves come in python-chess's order."""
+    """Chess as a `SearchGame` whose only draws are stalemates; moves come in python-chess's order."""
 
     def moves(self, position: chess.Board) -> Iterable[chess.Move]:
         """Returns the legal moves."""

@@ -1,8 +1,8 @@
 """Principal variation search: assume that the first move is best, and only test whether another move beats it.
 
-To test whether a move beats alpha, the null window (alpha, alpha + 1) suffices. It causes more cutoffs than any wider
-window, because no integer lies inside it. Only a move whose value in the test is between alpha and beta is searched
-again for its exact value. With good ordering, such moves are rare. (The idea of testing a move before searching it is
+To test whether a move beats alpha, the null window (alpha, alpha + 1) suffices. It tends to cause more cutoffs than a
+wider window, because no integer lies inside it. A move is searched again for its exact value only if its value in the
+test is between alpha and beta. With good ordering, this is rare. (The idea of testing a move before searching it is
 from Pearl's SCOUT, "Asymptotic properties of minimax trees and game-searching procedures", Artificial Intelligence 14,
 1980. This form, Fishburn's minimal window search, is from Marsland and Campbell, "Parallel search of strongly ordered
 game trees", Computing Surveys 14, 1982.)

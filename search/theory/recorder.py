@@ -13,7 +13,7 @@ from search.theory.watch import Watcher
 #: The point of view of an algorithm's values: the side to move, the side to move at the root, or MAX.
 View = Literal["mover", "root", "max"]
 
-#: The approximate number of events between calls of `check`. It is small: some rules take milliseconds per event.
+#: The approximate number of events between calls of `check`. It is small, because an event can take milliseconds.
 _LOOKS: Final = 32
 
 
@@ -33,7 +33,7 @@ class _Visit:
     value: Any = None
     #: The number of children whose searches have ended.
     done: int = 0
-    #: The node's exact value, or None until it is known independently of the window.
+    #: The node's exact value if it is known independently of the window, otherwise None.
     exact: Any = None
     #: Whether a child of this node or of a node below it was skipped.
     was_cut: bool = False
@@ -141,8 +141,8 @@ class Recorder(Watcher[int, Any]):
     def line(self) -> list[int]:
         """Returns the nodes of the principal variation from the root, as far as the search found them.
 
-        The variation ends at a leaf, or at a node whose value came from the table. In a lattice, it follows children
-        with the same value as their parent, and ends at a node without such a child.
+        The variation ends at a leaf or earlier, for example at a node whose value came from the table. In a lattice, it
+        follows children with the same value as their parent, and ends at a node without such a child.
         """
         line, node = [0], self._best[0]
         while node >= 0:
@@ -177,7 +177,7 @@ class Recorder(Watcher[int, Any]):
         """Returns the reason for a cut in a search of numbers, and the node above that causes the cut.
 
         The node is the nearest opposing node whose value so far equals the bound. It is None if there is no such node,
-        because the bound is then an end of the search's window.
+        because the bound is then an end of the search's window or of a null window.
         """
         is_max = self._tree.is_max(visit.node)
         name, bound = ("beta", visit.beta) if is_max else ("alpha", visit.alpha)

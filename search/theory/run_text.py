@@ -35,7 +35,7 @@ def run_as_text(run: Run) -> str:
 
 
 def run_as_dot(run: Run) -> str:
-    """Returns a Graphviz drawing of the tree. MAX nodes point up, MIN nodes point down. Dashed nodes are unvisited."""
+    """Returns a Graphviz drawing. Inner nodes point up (MAX) or down (MIN). Nodes that were not visited are dashed."""
     tree = run.tree
     values = {event.node: f"v={run.lattice.format(event.value)}" for event in run.events if event.kind == "leave"}
     lines = ["digraph tree {", "  node [fontname=sans];", "  edge [arrowhead=none];"]

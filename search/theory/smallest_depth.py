@@ -1,7 +1,7 @@
 """From a minimum that stops early to alpha-beta, one small step at a time.
 
 Trees here are nested sequences: a leaf is a number, and an inner node is the sequence of its children. Each step is a
-complete program; the tests run it and count the nodes that it visits.
+working program, which may call earlier steps.
 
 Steps 1 and 2 find the depth of the leaf nearest to the root. Steps 3 and 4 show that the method of step 2 works for any
 running minimum or maximum. Steps 5 to 7 alternate minima and maxima; step 8 merges the functions of step 7 into one.

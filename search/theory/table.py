@@ -56,7 +56,7 @@ class Entry(Generic[Move]):
 
 
 class Table(Generic[Move]):
-    """A transposition table of unlimited size. Each position has one entry, with the value of its latest search.
+    """A transposition table of unlimited size. It has one entry per position, with the value of the latest search.
 
     An entry is written when the search of its position ends. A depth-limited game may repeat a position within the
     search of that position. The inner search then finds no entry, or an entry from an earlier search.

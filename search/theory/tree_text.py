@@ -34,7 +34,7 @@ _Read: TypeAlias = "Expansion[_Read]"
 #: The words for the side to move in nested lists and indented text; True means MAX.
 _MOVERS: Final = {"MAX": True, "MIN": False}
 
-# Within () or {}, a word may also contain spaces, commas, colons and quotes. These may nest once, as in `(1,{a,b})`.
+# Within () or {}, a word may also contain spaces, commas, colons and quotes. Brackets may nest once, as in `(1,{a,b})`.
 _INNER: Final = r"\([^({\n)]*+\)|\{[^({\n}]*+\}"
 _GROUP: Final = rf"\((?:[^({{\n)]|{_INNER})*+\)|\{{(?:[^({{\n}}]|{_INNER})*+\}}"
 _WORD: Final = rf'(?:[^\s,:"(){{}}\[\]]|{_GROUP})++'

@@ -50,7 +50,7 @@ class Tree:
 
     MAX and MIN move in turn. Tuples are indexed by node. `parent` is -1 for the root. `leaf` is the text of a leaf's
     value, from MAX's point of view, and None for an inner node, which has at least one child. `label` is "" if a node
-    has no label. `places` contains each node's place in the text that the tree was read from.
+    has no label. `places` contains each node's place in the text that the tree was read from, if known.
     """
 
     parent: tuple[int, ...]

@@ -31,8 +31,8 @@ class Watcher(Generic[Position, Value]):
     ) -> None:
         """Handles the end of the search of `child`.
 
-        `best` is the value of `position` that is now certain, or None if none is. `alpha` and `beta` are the window at
-        `position` for the remaining children.
+        `best` is the value that is now certain for `position`, or None if no value is. `alpha` and `beta` are the
+        window at `position` for the remaining children.
         """
 
     def cut(self, position: Position, reason: str = "", ancestor: Position | None = None) -> None:
