@@ -108,8 +108,8 @@ def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
 class Deepening:
     """Iterative deepening by one worker, from a root that `set_root` has set, with one line or several.
 
-    While the worker's `reports` is set, `on_fail(failed, number)` is called after each window that fails, if a line
-    can be shown. `failed` is an Iteration whose score is the bound; `number` is the number of the line, from 1.
+    While the worker's `reports` is set, `on_fail(failed, number)` is called after each window that fails, if there is
+    a line to show. `failed` is an Iteration whose score is the bound; `number` is the number of the line, from 1.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Deepening:
             last = found
 
     def _iteration(self, depth: int, last: Iteration | None) -> Iteration | None:
-        """Searches the wanted lines to `depth` plies, each without the first moves of the lines before it.
+        """Searches the wanted lines to `depth` plies, each without the first moves of earlier lines.
 
         Returns the iteration, or None if the search stopped before it found a new best move or completed a line.
         """

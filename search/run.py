@@ -169,7 +169,7 @@ class SearchRun:
 
         No kernel sees the nodes of other threads, so each thread gets a share. The shares add up to the limit. If a
         slow thread does not use up its share, no other thread does. At a limited strength there are no helpers. The
-        level's limit applies from the second iteration on, so that even the weakest level searches every move once.
+        level's limit applies from the second iteration on, so that even the weakest level can search every move.
         """
         limits, level = self.request.limits, self.request.level
         nodes = NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
@@ -199,7 +199,7 @@ class SearchRun:
             self.tell(found, self._nodes())
             if not found.complete or worker["stop"]:
                 return found
-            # More time cannot change the only move, or a mate that is searched to its end.
+            # More time cannot change the only move, and hardly a mate that is nearer than the depth searched.
             mate = mate_distance(found.score)
             is_settled = len(root.moves) == 1 or (mate is not None and found.depth > 2 * abs(mate) + 2)
             self.manager.iteration_done(found.depth, found.score, found.line[0], deepening.effort, is_settled)

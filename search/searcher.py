@@ -151,7 +151,7 @@ class Searcher:
         self._helpers.resize(threads - 1)
 
     def new_game(self) -> None:
-        """Clears the TT and what all threads have learnt, so that the next search does not use it."""
+        """Clears the TT and what all threads have learnt, so that the next search uses no earlier results."""
         try:
             # New pages from the system are already zero; clearing gigabytes takes seconds.
             self._tt = allocate_table(self._tt.nbytes >> 20)

@@ -2,8 +2,8 @@
 
 A level plays on one thread. Three parameters distinguish its searches from those at full strength:
 
-    nodes      the node limit of a search, except that every root move is searched once in any case. With few nodes a
-               level overlooks tactics. With a limit by nodes, not time, its strength hardly depends on the machine.
+    nodes      the node limit of a search; the first iteration may exceed it (see FIRST_NODES). With few nodes a level
+               overlooks tactics. A limit by nodes, not time, makes it about equally strong on every machine.
     lines      how many of the best root moves it compares (as MultiPV does); this costs depth, too
     softness   how often it plays a line other than the best: a line that is `loss` centipawns worse has
                exp(-loss / softness) times the chance of the best line, or no chance if loss > MOST_LOSS * softness

@@ -12,7 +12,7 @@ search is needed. So the root's moves are ranked, and a search for one line sear
     won in time     the nearer the next capture or pawn move, the better: such moves lead to mate in the end
     won too late    the fifty-move rule comes first: the fewer plies the better, because the other side may err
     drawn           all equal: the search chooses
-    lost too late   the fifty-move rule will save us: the more plies the better
+    lost too late   the fifty-move rule should save us: the more plies the better
     lost            if the rule may still save us, the more plies the better; otherwise all equal: the search chooses
 
 (The ranking by DTZ and halfmove clock is that of Ronald de Man's probing code, as used by Stockfish.) The DTZ of a

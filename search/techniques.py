@@ -21,9 +21,9 @@ class Technique:
     """One technique of the search.
 
     `key` is its name in kebab-case, `title` describes it, `off` maps tunables to the values that switch it off.
-    `reasons` are the names that recordings give to the nodes and moves that the technique
-    cuts (see `search.explorer.chess_document`), if they differ from the key. `needs_clock` is True if the technique
-    decides about time, so that only games with a clock can measure it.
+    `reasons` are the names that recordings give to the nodes and moves that the technique cuts (see
+    `search.explorer.chess_document`), if they differ from the key. `needs_clock` is True if the technique decides about
+    time, so that only games with a clock can measure it.
     """
 
     key: str

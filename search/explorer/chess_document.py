@@ -9,7 +9,7 @@ A document is one JSON object. Its long tables are stored as columns, so that a 
     limits, without         {"depth", "nodes", "milliseconds"}, null for no limit; the SWITCHES that were switched off
     scores                  {"infinite", "mate", "mate_bound"}: a mate in n plies scores mate - n, at least mate_bound
     result                  {"move", "score", "value", "depth", "line", "nodes", "visits"}: "score" is a text for
-                            people, "value" the same in centipawns, "line" the principal variation
+                            people, "value" the same as a number, "line" the principal variation
     iterations              one object for each depth: {"depth", "score", "value", "alpha", "beta", "nodes", "line",
                             "first_node", "last_node", "complete", "windows"}; alpha and beta are those of the last
                             window; a window is {"alpha", "beta", "value", "outcome", "first_node", "last_node"}

@@ -124,6 +124,6 @@ def _chosen(game: chess.pgn.Game, after: str) -> Any:
 
 
 def _quoted(text: str) -> str:
-    """Formats a text for a message: quoted, on one line, and shortened to 80 characters."""
+    """Formats a text for a message: quoted, on one line, and shortened to at most 80 characters."""
     line = " ".join(text.split())
     return repr(line if len(line) <= 80 else line[:77] + "...")
