@@ -1,7 +1,7 @@
 """The benchmark: a search of fixed positions to a fixed depth, on one thread.
 
-The total node count is a fingerprint of the search: it must be the same on every machine and in every run. A code
-change that changes the count changes how the engine searches.
+The total node count is a fingerprint of the search. With the same depth, TT size and network it must be the same on
+every machine and in every run. A code change that changes the count changes how the engine searches.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Iterative deepening: one search thread searches depth after depth.
 
-Python decides and kernels compute: this module calls `search_iteration` for each depth and line (MultiPV), and again
-after each failed window that is reported. It reads the results from the worker record.
+Python decides and kernels compute: this module calls `search_iteration` for each depth and line (MultiPV), and again if
+the kernel returns because a window failed. It reads the results from the worker record.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Iteration:
     """The result of one iteration: depth in plies, score in centipawns, and the best line in the kernels' encoding.
 
     `complete` is False if the search stopped during the iteration. If it stopped in the first line, `line` begins with
-    a new best move, but `score` is that of the previous iteration, and meaningless if there is none. `others` are the
-    other requested lines, best first; lines that the search did not complete come from the previous iteration. `bound`
-    is LOWER or UPPER if the window failed, so that `score` is only a bound.
+    a new best move, but `score` is that of the previous iteration (at first, it is meaningless). `others` are the other
+    requested lines, best first; lines that the search did not complete come from the previous iteration. `bound` is
+    LOWER or UPPER if the window failed, so that `score` is only a bound.
     """
 
     depth: int
@@ -59,7 +59,7 @@ class Root:
 
     `keys`: the Zobrist keys of the game, the root's key last. `moves`: the moves to search at the root, as the kernels
     encode them. `is_partial`: whether the root has other legal moves. `generation`: the generation of new TT entries.
-    `deepest`: the depth of the last iteration. `lines`: the number of lines wanted. `ranks` maps each move to its rank
+    `deepest`: the greatest depth to search. `lines`: the number of lines wanted. `ranks` maps each move to its rank
     by the tablebase (larger is better): a move begins a line only if every move of better rank begins one.
     """
 
@@ -77,7 +77,7 @@ class Root:
 
 
 def set_root(worker: Any, root: Root, node_limit: int) -> None:
-    """Prepares `worker` for `root`. The first frame must contain the position. Mutates `worker`, except its `stop`."""
+    """Prepares `worker` for `root`. The first frame must contain the position. Mutates `worker`, but not its `stop`."""
     keys = root.keys[-GAME_KEYS:]
     worker["keys"][: len(keys)] = keys
     worker["root_index"] = len(keys) - 1
@@ -108,8 +108,8 @@ def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
 class Deepening:
     """Iterative deepening by one worker, from a root that `set_root` has set, with one line or several.
 
-    While the worker's `reports` is set, `on_fail(failed, number)` is called after each window that fails: `failed` is
-    an Iteration whose score is the bound, and `number` is the number of the line, from 1.
+    While the worker's `reports` is set, `on_fail(failed, number)` is called after each window that fails, if there is
+    a line to show. `failed` is an Iteration whose score is the bound; `number` is the number of the line, from 1.
     """
 
     def __init__(
@@ -127,8 +127,8 @@ class Deepening:
     def iterations(self, first: int = 1) -> Iterator[Iteration]:
         """Searches one depth after another, from `first` on, and yields the result of each, the best line first.
 
-        Ends after the root's deepest iteration, or when the worker's `stop` is set or its node limit is reached. An
-        iteration that stops early is yielded only if it found a new best move or completed a line.
+        Ends after the root's deepest iteration, or soon after the worker's `stop` is set or its node limit is reached.
+        An iteration that stops early is yielded only if it found a new best move or completed a line.
         """
         last: Iteration | None = None
         for depth in range(first, self._root.deepest + 1):
@@ -141,9 +141,9 @@ class Deepening:
             last = found
 
     def _iteration(self, depth: int, last: Iteration | None) -> Iteration | None:
-        """Searches the wanted lines to `depth` plies, each without the first moves of the lines before it.
+        """Searches the wanted lines to `depth` plies, each without the first moves of earlier lines.
 
-        Returns the lines, or None if the search stopped before it found a new best move or completed a line.
+        Returns the iteration, or None if the search stopped before it found a new best move or completed a line.
         """
         worker, root, order = self._worker, self._root, self._order
         earlier = () if last is None else last.lines
@@ -171,7 +171,7 @@ class Deepening:
         return found[0]
 
     def _candidates(self, taken: list[int]) -> list[int]:
-        """Returns the root's moves that are not in `taken`, best first; of ranked moves, only those of best rank."""
+        """Returns the root's moves that are not in `taken`, best first; if they have ranks, only those of best rank."""
         left = [move for move in self._order if move not in taken] if taken else self._order
         if self._root.ranks is None:
             return left
@@ -181,11 +181,11 @@ class Deepening:
     def _line(self, depth: int, last: Iteration | None, number: int) -> Iteration | None:
         """Searches line `number` to `depth` plies; `last` is line `number` of the previous iteration, or None.
 
-        Returns None if the search stopped before a move beat the first move of `last`.
+        Returns None if the search stopped before it found a new best move.
         """
         worker = self._worker
         worker["selective_depth"] = 0
-        # The first iteration usually takes microseconds, and must find a move to play.
+        # STOP does not end the first iteration, which must find a move to play and usually takes microseconds.
         worker["stop_threshold"] = STOP if depth == 1 else 0
         guess = NO_SCORE if last is None else last.score
         while True:
@@ -194,7 +194,7 @@ class Deepening:
             selective_depth = int(worker["selective_depth"])
             if not worker["failed"]:
                 break
-            # A window that failed low has no line, so the report shows that of the previous iteration.
+            # A window that failed low has no line, so the report shows the line of the previous iteration.
             shown = line or (() if last is None else last.line)
             if self._on_fail is not None and shown:
                 bound = int(worker["failed"])
@@ -218,7 +218,7 @@ class Deepening:
         return replace(best, complete=False, others=tuple(others))
 
     def _pv(self) -> tuple[int, ...]:
-        """Returns the best line of the last kernel call, which may be empty."""
+        """Returns the best line that the last kernel call found, or () if it found none."""
         frame = self._worker["stack"][0]
         return tuple(frame["pv"][: frame["pv_length"]].tolist())
 

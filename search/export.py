@@ -1,6 +1,6 @@
 """Builds the library of kernels for one processor level: `python -m search.export LEVEL FILE`.
 
-`secateur kernels build` runs this module once for each level, with the environment that
+`secateur kernels build` runs this module once for each level that it builds, with the environment that
 `engine.compiler.library.build_environment` returns. The kernels are those of `search.warmup.EVERYTHING`, compiled for
 the argument types of the calls there.
 """

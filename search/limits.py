@@ -14,7 +14,7 @@ DEFAULT_THREADS: Final = 1
 DEFAULT_OVERHEAD: Final = 10
 
 
-#: If n is at most SURE_MATES, the main search of `go mate n` prunes and reduces no move, so it finds every mate in n.
+#: If n is at most SURE_MATES, the main search of `go mate n` prunes and reduces no move, so as to miss no mate in n.
 #: For a larger n the usual search runs and gives up after depth MATE_DEPTHS * n + MATE_DEPTH_BASE.
 SURE_MATES: Final = 2
 MATE_DEPTHS: Final = 3
@@ -34,11 +34,11 @@ class Clock:
 class Limits:
     """The limits of a search. The first limit reached ends it; without limits, `stop` or the greatest depth does.
 
-    `depth` is in plies, `move_time` in milliseconds, `mate` in full moves (the search ends when it finds such a mate,
-    or at a depth that should have found it); `clock` is that of the side to move. If `infinite` is set, time and `mate`
-    do not end the search. `ponder` means thinking on the opponent's time: neither the clock nor `move_time` ends
-    the search before the expected move is played (ponderhit). `search_moves` restricts the root to these moves (UCI
-    notation); None means all moves.
+    `depth` is in plies, `move_time` in milliseconds, `mate` in full moves (the search ends when it finds a mate in so
+    many moves or fewer, or at a depth that should have found one); `clock` is that of the side to move. If `infinite`
+    is set, time and `mate` do not end the search. `ponder` means thinking on the opponent's time: neither the clock nor
+    `move_time` ends the search before the expected move is played (ponderhit). `search_moves` restricts the root to
+    these moves (UCI notation); None means all moves.
     """
 
     depth: int | None = None
@@ -59,7 +59,7 @@ class Limits:
         return self.mate is not None and self.mate <= SURE_MATES and not self.infinite
 
     def deepest(self, deepest: int) -> int:
-        """Returns the depth of the last iteration in plies: at most `deepest`, less if `depth` or `mate` demands it."""
+        """Returns the greatest depth to search in plies: at most `deepest`, less if `depth` or `mate` demands it."""
         depth = deepest if self.depth is None else min(max(self.depth, 1), deepest)
         if self.mate is not None and self.leaves_nothing_out():
             depth = min(depth, 2 * self.mate - 1)

@@ -2,7 +2,7 @@
 
     win(score)  = 1 / (1 + exp((a - score) / b))          loss(score) = win(-score)          draw: the rest
 
-From score `a` on, a win is more likely than not; the larger `b`, the slower the chance grows around `a`. `a` and `b`
+Above score `a`, a win is more likely than not; the larger `b`, the slower the chance grows around `a`. `a` and `b`
 are in centipawns and are polynomials of the material. A small score wins more games with much material than with
 little; with a large score it is the other way round. (The form is that of Stockfish's WDL model.) `secateur wdl` fits
 the polynomials; docs/training.md says how well they fit.

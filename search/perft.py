@@ -18,7 +18,7 @@ from engine.memory import allocate
 
 #: With several threads, trees of at least this depth are split by second moves, so that the parts differ less in size.
 SPLIT_DEPTH: Final = 4
-#: Second moves in a part: few enough to balance the threads, and enough to make Python's overhead negligible.
+#: The most second moves in a part. A larger number balances the threads less well; a smaller one costs Python time.
 PIECE_SIZE: Final = 8
 
 
@@ -62,7 +62,7 @@ class Counter:
         self._stop[0] = 1
 
     def run(self, on_progress: Callable[[float], None] | None = None) -> dict[chess.Move, int] | None:
-        """Returns the perft by root move, or None if `stop` was called. Raises RuntimeError if a thread fails.
+        """Returns the perft of each root move, or None if `stop` was called. Raises RuntimeError if a thread fails.
 
         A thread that has counted a part calls `on_progress` with the share of all parts that are now counted, 0 to 1.
         Calls do not overlap, and the share grows with each call.

@@ -24,12 +24,12 @@ from search.threads import Helpers
 from search.timing import TimeManager, budget_for
 from search.tunables import namespace, plain
 
-#: If the hard limit is below this many milliseconds, only the main thread searches, because waking the helpers and
-#: waiting for them to end would cost more time than they save.
+#: If the hard limit is below this many milliseconds, only the main thread searches, unless the search ponders. Waking
+#: the helpers and waiting for them to end would cost more time than they save.
 LEAST_TIME_FOR_HELP: Final = 5.0
 
 #: Probing a tablebase may take some milliseconds a move. If the hard limit is below LEAST_TIME_FOR_TABLES milliseconds,
-#: the tablebase is not probed. If probing takes more than SHARE_FOR_TABLES of the limit, the search starts without it.
+#: the tablebase is not probed. If probing takes more than SHARE_FOR_TABLES of that limit, the search uses no tablebase.
 LEAST_TIME_FOR_TABLES: Final = 50.0
 SHARE_FOR_TABLES: Final = 0.4
 
@@ -83,9 +83,9 @@ class SearchRun:
     # -- searching ---------------------------------------------------------------------------------------------
 
     def search(self, legal: Sequence[chess.Move]) -> Iteration:
-        """Searches the `legal` moves that the limits allow; returns the main thread's last iteration.
+        """Searches those `legal` moves that `_root` selects; returns the main thread's last iteration.
 
-        The helpers continue to search until `Helpers.gather`.
+        The helpers may continue to search until `Helpers.gather` stops them.
         """
         limits = self.request.limits
         root = self._root(legal)
@@ -125,7 +125,7 @@ class SearchRun:
                 self.request.on_info(info)
 
     def _root(self, legal: Sequence[chess.Move]) -> Root:
-        """Sets `_ranking` and returns the root. For one line, or at a level, the root has only moves of best rank."""
+        """Sets `_ranking`; returns the root, without lower-ranked moves if one line is wanted or a level is set."""
         request = self.request
         moves = _chosen(request.game.board, legal, request.limits)
         self._ranking = self._rank(moves)
@@ -167,9 +167,9 @@ class SearchRun:
     def _node_limits(self) -> tuple[int, int]:
         """Returns the node limits of the main thread and of each helper; 0 for the helpers means that none searches.
 
-        No kernel sees the nodes of other threads, so each thread gets a share. The shares add up to the limit. No
-        thread searches what a slow thread leaves of its share. At a limited strength there are no helpers. The level's
-        limit applies from the second iteration on, so that even the weakest level searches every move once.
+        No kernel sees the nodes of other threads, so each thread gets a share. The shares add up to the limit. If a
+        slow thread does not use up its share, no other thread does. At a limited strength there are no helpers. The
+        level's limit applies from the second iteration on, so that even the weakest level can search every move.
         """
         limits, level = self.request.limits, self.request.level
         nodes = NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
@@ -199,7 +199,7 @@ class SearchRun:
             self.tell(found, self._nodes())
             if not found.complete or worker["stop"]:
                 return found
-            # More time cannot change the only move, or a mate that is searched to its end.
+            # More time cannot change the only move, and hardly a mate that is nearer than the depth searched.
             mate = mate_distance(found.score)
             is_settled = len(root.moves) == 1 or (mate is not None and found.depth > 2 * abs(mate) + 2)
             self.manager.iteration_done(found.depth, found.score, found.line[0], deepening.effort, is_settled)
@@ -243,7 +243,7 @@ class SearchRun:
         code = int(frame["tried"][number - 1]) if number else NO_MOVE
         if code != NO_MOVE and at != self._reported and self.request.on_progress is not None:
             self._reported = at
-            # The root excludes the moves of better lines.
+            # The worker's root moves exclude the first moves of better lines.
             skipped = self._root_count - int(worker["root_count"])
             move = decode(code, self._chess960)
             number = min(number + skipped, self._root_count)
@@ -255,7 +255,7 @@ class SearchRun:
             self.request.on_info(self._info(failed, number, self._nodes(), self._circumstances()))
 
     def _nodes(self) -> int:
-        """Returns the nodes of all threads so far."""
+        """Returns the number of nodes that all threads have searched so far."""
         return int(self._worker["nodes"]) + self._helpers.nodes()
 
     def _circumstances(self) -> tuple[float, int, int]:

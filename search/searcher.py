@@ -54,8 +54,8 @@ class Searcher:
         self._generation = 0
         self._alarm = Alarm(self._time_is_up)
         self._reporter = Alarm(self._report)
-        # The running search, and the time when `ponder_hit` was called. The lock guards both, because that call may
-        # come at any moment, even before the search begins.
+        # The running search, and the time when `ponder_hit` was called. That call may come at any moment, even before
+        # the search begins, so it holds the lock, as do the start and the end of a search.
         self._lock = threading.Lock()
         self._run: SearchRun | None = None
         self._hit_at: float | None = None
@@ -70,7 +70,7 @@ class Searcher:
     # -- control -----------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Makes the running search, or the next if none runs, end once it has a move, or else after LAST_GRACE ms."""
+        """Ends the running search, or if none runs the next (see `arm`), once it has a move, or after LAST_GRACE ms."""
         self._stop_within(LAST_GRACE / 1000)
 
     def _stop_within(self, seconds: float) -> None:
@@ -151,7 +151,7 @@ class Searcher:
         self._helpers.resize(threads - 1)
 
     def new_game(self) -> None:
-        """Clears the TT and what all threads have learnt, so that the next search runs as in a new process."""
+        """Clears the TT and what all threads have learnt, so that the next search uses no earlier results."""
         try:
             # New pages from the system are already zero; clearing gigabytes takes seconds.
             self._tt = allocate_table(self._tt.nbytes >> 20)
@@ -177,7 +177,7 @@ class Searcher:
         self.new_game()
 
     def set_tables(self, tables: Tables | None) -> None:
-        """Sets the tablebase that searches probe at the root, or None. After a failed probe it is no longer used."""
+        """Sets the tablebase that searches probe at the root, or None. After a failed probe, it is no longer used."""
         self._tables = tables
 
     def set_tunable(self, name: str, value: int) -> None:
@@ -206,12 +206,12 @@ class Searcher:
     ) -> Result:
         """Searches until a limit is reached or `stop` is called; returns a Result, whose `best` is the move to play.
 
-        `on_info` gets the `lines` best lines after every iteration, best first, one line a call. If `on_progress` is
+        `on_info` gets up to `lines` lines after every iteration, best first, one line a call. If `on_progress` is
         given, more reports begin after REPORT_AFTER seconds: `on_progress` gets the current root move, on another
-        thread, and `on_info` also gets failed windows. `overhead` is the time in ms that each move keeps in
-        reserve on the clock for the delay between engine and GUI. `ponders` says whether the engine may think on the
-        opponent's time in this game. `start` is the time, by `time.perf_counter`, when the clock started; the default
-        is now.
+        thread, and `on_info` also gets failed windows, unless the moves are ranked. `overhead` is the time in ms that
+        each move keeps in reserve on the clock for the delay between engine and GUI. `ponders` says whether the engine
+        may think on the opponent's time in this game. `start` is the time, by `time.perf_counter`, when the clock
+        started; the default is now.
 
         With a `level`, the search plays at that level: on one thread, within the level's node limit. The tablebase is
         used as at full strength. If the last search had another level or none, `new_game` is called first.
@@ -262,7 +262,7 @@ class Searcher:
         """Returns the iteration whose line is played.
 
         Without a level, the threads vote, unless `found` has several lines; then the best of them is played. A `level`
-        chooses at random among the lines of `found`, but plays the best line if that is a mate for either side.
+        chooses at random among the lines of `found`, but plays the best line if its score is a mate for either side.
         """
         if level is None:
             return found if found.others else vote([found, *others], int(self._worker["tune"]["vote_base"]))

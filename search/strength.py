@@ -1,11 +1,11 @@
 """Limited playing strength: levels, their parameters, and their measured ratings.
 
-A level plays on one thread. Otherwise it differs from the engine at full strength only in three parameters:
+A level plays on one thread. Three parameters distinguish its searches from those at full strength:
 
-    nodes      the node limit of a search, except that every root move is searched once in any case. With few nodes a
-               level overlooks tactics. A limit by nodes, not time, makes it equally strong on every machine.
+    nodes      the node limit of a search; the first iteration may exceed it (see FIRST_NODES). With few nodes a level
+               overlooks tactics. A limit by nodes, not time, makes it about equally strong on every machine.
     lines      how many of the best root moves it compares (as MultiPV does); this costs depth, too
-    softness   how often it plays one of these lines that is not the best: a line that is `loss` centipawns worse has
+    softness   how often it plays a line other than the best: a line that is `loss` centipawns worse has
                exp(-loss / softness) times the chance of the best line, or no chance if loss > MOST_LOSS * softness
 
 So a weak level overlooks tactics and misjudges positions, but it saves pieces that it sees attacked and plays out
@@ -30,8 +30,8 @@ from typing import Final
 #: The most that a chosen move may lose against the best one, in multiples of the softness.
 MOST_LOSS: Final = 2
 
-#: The node limit of the first iteration if a level has fewer nodes. It suffices to search every move once and to find
-#: all lines, and it ends an explosion of captures.
+#: The node limit of the first iteration if a level has fewer nodes. It usually suffices to search every move once and
+#: to find all lines. It also ends an explosion of captures.
 FIRST_NODES: Final = 20_000
 
 #: The `Skill Level` that means full strength.
@@ -103,7 +103,7 @@ def wanted_level(is_limited: bool, elo: int, skill: int) -> Level | None:
     """Returns the level that `UCI_LimitStrength`, `UCI_Elo` and `Skill Level` select; None means full strength.
 
     If `is_limited` is set, `elo` decides, as in Stockfish; otherwise `skill` does. Skill levels 0 to 19 go from the
-    weakest level to the strongest in even steps.
+    weakest level to the strongest in even steps of rating.
     """
     if not is_limited:
         if skill >= FULL_SKILL:

@@ -1,8 +1,8 @@
 """Syzygy tablebases at the root: they rank the moves, so that the engine keeps the result and makes progress.
 
-Only the root is probed. python-chess decodes the tables in Python: a probe takes far longer than the compiled search
-spends on a node, and it needs the interpreter, which the kernels do not use. Probes within the tree would make the
-search slow.
+Only the positions after the root's moves are probed. python-chess decodes the tables in Python: a probe takes far
+longer than the compiled search spends on a node, and it needs the interpreter, which the kernels do not use. Probes
+within the tree would make the search slow.
 
 For each position with few men the tables contain the result and DTZ: the number of plies in which the winner can force
 a capture or a pawn move without losing the win. After such a move the count of the fifty-move rule starts again. To
@@ -12,7 +12,7 @@ search is needed. So the root's moves are ranked, and a search for one line sear
     won in time     the nearer the next capture or pawn move, the better: such moves lead to mate in the end
     won too late    the fifty-move rule comes first: the fewer plies the better, because the other side may err
     drawn           all equal: the search chooses
-    lost too late   the fifty-move rule will save us: the more plies the better
+    lost too late   the fifty-move rule should save us: the more plies the better
     lost            if the rule may still save us, the more plies the better; otherwise all equal: the search chooses
 
 (The ranking by DTZ and halfmove clock is that of Ronald de Man's probing code, as used by Stockfish.) The DTZ of a
@@ -38,7 +38,7 @@ import chess
 from engine.board.draws import FIFTY_MOVES
 from engine.files import user_path
 
-#: A tablebase win scores TABLE_WIN centipawns, minus one for each ply to the next capture or pawn move.
+#: A tablebase win scores TABLE_WIN centipawns, minus one for each ply of its DTZ if the DTZ is known.
 TABLE_WIN: Final = 20_000
 #: Scores of TABLE_BOUND or more are certain wins. A win that the fifty-move rule spoils has the score SPOILT.
 TABLE_BOUND: Final = 10_000
@@ -134,7 +134,7 @@ class _Prober:
         return not self._is_busy(_FAREWELL)
 
     def _is_busy(self, seconds: float) -> bool:
-        """Waits for the thread at most `seconds`; returns whether it still runs."""
+        """Waits at most `seconds` for the thread to end; returns whether it still runs."""
         self._thread.join(seconds)
         return self._thread.is_alive()
 

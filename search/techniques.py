@@ -21,9 +21,9 @@ class Technique:
     """One technique of the search.
 
     `key` is its name in kebab-case, `title` describes it, `off` maps tunables to the values that switch it off.
-    `reasons` are the names that recordings give to the nodes and moves that it cuts (see
-    `search.explorer.chess_document`), if they differ from the key. `needs_clock` is True if it decides about time, so
-    that only games with a clock can measure it.
+    `reasons` are the names that recordings give to the nodes and moves that the technique cuts (see
+    `search.explorer.chess_document`), if they differ from the key. `needs_clock` is True if the technique decides about
+    time, so that only games with a clock can measure it.
     """
 
     key: str
@@ -51,7 +51,7 @@ _NO_REDUCTION: Final = {
     "lmr_cutoffs": 0,
 }
 
-#: Every technique that can be switched off by itself, in the order in which the search applies them.
+#: Every technique that can be switched off by itself, roughly in the order in which the search applies them.
 TECHNIQUES: Final = (
     Technique("aspiration", "aspiration windows", {"aspiration_depth": 1000}),
     Technique("check-extension", "check extension", _plain("check_extension")),

@@ -9,7 +9,7 @@ Parallelized Using Lazy SMP", University of Oslo, 2016, and chessprogramming.org
   formula  the move that `vote` chooses among the threads' last iterations
   worth    two threads against one  +103.7 +- 33.5  [ledger: goal-threads]
 
-The threads need no lock for what they share. The main thread searches and decides. The control threads are the
+The threads need no lock for the fields below. The main thread searches and decides. The control threads are the
 alarm and all threads that call `Searcher.stop`. The reporter reports the state of a long search (`Searcher._report`).
 Every number is aligned, so a reader never sees half of an old number and half of a new one.
 
@@ -26,8 +26,8 @@ Every number is aligned, so a reader never sees half of an old number and half o
                  them for `currmove`. They may be from two moments: then the report names a finished move or one of
                  another depth, and the next report corrects it. A move that is not yet written is not reported. No
                  index into `tried` exceeds its size
-    the rest     belongs to one thread; each record starts on its own cache line, so no thread's writes invalidate
-                 the cached counters of another
+    the rest     is used by one thread at a time. Each record starts on its own cache line, so no thread's writes
+                 invalidate the cached counters of another
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Helpers:
         return len(self._helpers)
 
     def resize(self, count: int) -> None:
-        """Sets the number of helpers; none may be searching. If `Helper` raises, those created by then are kept."""
+        """Sets the number of helpers; none may be searching. If `Helper` raises, earlier helpers are kept."""
         while len(self._helpers) > count:
             self._helpers.pop().close()
         while len(self._helpers) < count:
@@ -142,7 +142,7 @@ class Helpers:
             self._busy.append(helper)
 
     def nodes(self) -> int:
-        """Returns the nodes that the busy helpers have searched so far."""
+        """Returns the number of nodes that the busy helpers have searched so far."""
         return sum(int(helper.worker["nodes"]) for helper in self._busy)
 
     def stop(self) -> None:

@@ -24,7 +24,7 @@ from typing import Final
 from search import tunables
 from search.limits import Clock, Limits
 
-#: The score of an iteration is compared with the mean score of this many iterations before it.
+#: The score of an iteration is compared with the mean score of at most this many iterations before it.
 REMEMBERED_SCORES: Final = 3
 
 #: On a clock, the hard limit is at least this many milliseconds, or half of the time left if that is less. A
@@ -60,7 +60,7 @@ def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = Non
     budget = Budget() if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders)
     if limits.move_time is None:
         return budget
-    # A given move time is used up to the overhead. If the overhead leaves nothing, half of the move time is used.
+    # A given move time is used except for the overhead. If the overhead leaves nothing, half of the move time is used.
     ordered = max(1.0, limits.move_time - overhead) if limits.move_time > overhead else limits.move_time / 2
     return Budget(budget.soft, min(budget.hard, ordered), min(budget.last, _last(ordered, limits.move_time)))
 
@@ -95,8 +95,8 @@ def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: b
         # Thinking about a predicted reply costs no clock time, so the clock lasts longer than it shows.
         plan *= 1 + tune.time_ponder / 100
 
-    # No move takes more of the clock than this, because the next moves need time. The last move before the time control
-    # may take nearly all of it; the more moves follow, the less a move may take.
+    # The next moves need time, so this move should take at most this much of the clock. The last move before the time
+    # control may take nearly all of it; the more moves follow, the less a move may take.
     most = available * (tune.time_most + (tune.time_most_last - tune.time_most) / moves) / 100
 
     # An iteration costs about twice its predecessor, so one that begins before soft may end long after it. The hard

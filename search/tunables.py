@@ -219,7 +219,7 @@ def plain() -> dict[str, int]:
 
 
 def namespace(values: Mapping[str, int]) -> SimpleNamespace:
-    """Returns the values as attributes, for Python code that reads them as kernels do: `tune.time_share`."""
+    """Returns an object with the values as attributes. Python code reads them as kernels do: `tune.time_share`."""
     return SimpleNamespace(**values)
 
 

@@ -71,7 +71,7 @@ PLAYING: Final[tuple[tuple[str, Any, Callable[[], None]], ...]] = (
 )
 #: The kernels that `secateur perft` needs.
 PERFT: Final = (PLAYING[0], ("perft", perft_kernel, _load_perft))
-#: All kernels, including those that only the tools need.
+#: All kernels that a library contains, including those that only tools need.
 EVERYTHING: Final = (
     *PLAYING,
     ("evaluation", evaluation_terms, _load_evaluation),

@@ -1,1 +1,1 @@
-"""The explorer: a web page that shows searches of small trees and of chess positions step by step."""
+"""The explorer: a web page that shows searches of trees and of chess positions step by step."""

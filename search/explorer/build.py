@@ -1,7 +1,7 @@
 """Selects and loads the tracing build of the kernels. Importing this module does not import the kernels.
 
-Loading takes a second from the cache, or half a minute if the kernels must be compiled. A separate thread loads the
-kernels, so that a waiting caller gets progress reports and can stop waiting early.
+Loading takes about a second from the cache, or half a minute if the kernels must be compiled. A separate thread loads
+the kernels, so that a waiting caller gets progress reports and can stop waiting early.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from search.explorer.jobs import Job
 #: The environment variable by which `engine.compiler.jit` chooses the build.
 VARIABLE: Final = "SECATEUR_TRACING"
 
-#: Seconds of loading before the first progress report. Loading from the cache takes less time.
+#: Seconds of loading before the first progress report. Loading from the cache usually takes less time.
 SILENCE: Final = 1.5
 
 

@@ -9,7 +9,7 @@ A document is one JSON object. Its long tables are stored as columns, so that a 
     limits, without         {"depth", "nodes", "milliseconds"}, null for no limit; the SWITCHES that were switched off
     scores                  {"infinite", "mate", "mate_bound"}: a mate in n plies scores mate - n, at least mate_bound
     result                  {"move", "score", "value", "depth", "line", "nodes", "visits"}: "score" is a text for
-                            people, "value" the same in centipawns, "line" the principal variation
+                            people, "value" the same as a number, "line" the principal variation
     iterations              one object for each depth: {"depth", "score", "value", "alpha", "beta", "nodes", "line",
                             "first_node", "last_node", "complete", "windows"}; alpha and beta are those of the last
                             window; a window is {"alpha", "beta", "value", "outcome", "first_node", "last_node"}
@@ -22,7 +22,7 @@ A document is one JSON object. Its long tables are stored as columns, so that a 
     truncated, left_out     whether the recording is incomplete, and how much is missing: {"visits", "pruned"}
     costs                   null, or node counts without each technique in turn, see `search.explorer.costs`
 
-Scores in columns are centipawns from the view of the side to move at that node. If a position is searched again, with
+Scores in columns are centipawns from the view of the side to move at the row's node. If a move is searched again, with
 another depth or window, the new search is another visit below the same parent; its column "search" says why.
 """
 
@@ -77,7 +77,7 @@ REASONS: Final = (
     ("excluded", "the TT move, which the singular search leaves out to see whether any other move is nearly as good"),
 )
 
-#: The keys of reasons whose technique can be switched off. A search without it shows what the technique saves.
+#: The keys of reasons whose technique can be switched off. A search without a technique shows what it saves.
 SWITCHES: Final = tuple(key for key, _ in REASONS if key in BY_NAME)
 
 #: Why a position is searched: the key and meaning of each reason, in the order of the kernels' codes (see `tracing`).

@@ -1,4 +1,4 @@
-"""Example trees: small ones that show one idea each, and positions of games."""
+"""Example trees: small trees that each show one idea, uniform trees, positions of games, and trees in lattices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Example:
     """An example tree and the settings of its search.
 
     `make` is the tree's text, or a function that returns it. `algorithm` is the key of the algorithm that the page
-    selects; "" keeps any algorithm for numbers. `lattice` is (kind, spec), or None for numbers.
+    selects; "" keeps one for numbers and replaces others by alpha-beta. `lattice` is (kind, spec), or None for numbers.
     """
 
     key: str

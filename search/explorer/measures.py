@@ -1,4 +1,4 @@
-"""Statistics of a recorded search: the quality of its move ordering, what it skipped, and the visits saved.
+"""Statistics of a recorded search: the quality of its move ordering, the sizes of trees, and what its pruning saved.
 
 The statistics are computed only from other fields of the document (see `search.explorer.chess_document`).
 
@@ -13,15 +13,15 @@ The statistics are computed only from other fields of the document (see `search.
                     divided by the nodes of the previous complete iteration}
     trees           for each complete iteration the "nodes" searched, and the sizes of the full and the minimal tree
                     without quiescence: {"depth", "nodes", "minimax", "minimax_leaves", "minimal", "minimal_leaves"}
-    mobility        the mean number of legal moves at each ply, over the visits in the last complete iteration
-    reasons         for each reason {"key", "ended": visits, "skipped": moves, "saved": visits saved (an estimate)}
+    mobility        the mean number of legal moves at each ply, over the visits of the last complete iteration with rows
+    reasons         for each reason that occurs {"key", "ended": visits, "skipped": moves, "saved": visits, estimated}
     costs           a text that says how "saved" is estimated
 
 Plain minimax visits every node of the full tree. At ply k, there are m0 * m1 * ... * m(k-1) nodes, where mi is the
-mobility at ply i. Any search without selectivity must visit at least Knuth and Moore's minimal tree to prove the value.
-At ply k, that tree has E + O - 1 nodes: E is the product of all mi with even i < k, and O that of all mi with odd i < k
-("An analysis of alpha-beta pruning", Artificial Intelligence 6, 1975, here with branching that changes from ply to
-ply). The recorded search may still be smaller, because it reduces and skips moves and finds positions in the TT.
+mobility at ply i. Without selectivity and TT, a search must visit at least Knuth and Moore's minimal tree to prove the
+value. At ply k, that tree has E + O - 1 nodes: E is the product of all mi with even i < k, and O that of all mi with
+odd i < k ("An analysis of alpha-beta pruning", Artificial Intelligence 6, 1975, here with branching that changes from
+ply to ply). The recorded search may still be smaller, because it reduces and skips moves and finds positions in the TT.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _first_moves(nodes: Nodes, quiescence: int) -> dict[str, Any]:
 
 
 def _numbers_of_exact_moves(nodes: Nodes) -> Iterator[int]:
-    """Yields, for each node of the main search with an exact value, the number (from 1) of its best move."""
+    """Yields the number (from 1) of the best move, if recorded, at each main-search node that has an exact value."""
     value, parents, searches = nodes["value"], nodes["parent"], nodes["search"]
     exact = {
         row
@@ -153,8 +153,8 @@ def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
     """Returns the mean number of legal moves at each ply from 0 to the last iteration's depth - 1.
 
     The means come from the last iteration with rows; if no iteration has rows, the result is []. Quiescence counts only
-    at plies that the main search does not reach, because it mostly sees positions after captures. A ply without visits
-    takes the mean of the ply two above it (ply 1: that of the root).
+    at plies that the main search does not reach, because quiescence mostly sees positions after captures. A ply without
+    visits takes the mean of the ply two above it (ply 1: that of the root).
     """
     recorded = [iteration for iteration in iterations if iteration["first_node"] >= 0]
     if not recorded:

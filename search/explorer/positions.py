@@ -18,7 +18,7 @@ _MOVE_NUMBER: Final = re.compile(r"(\d{1,5})(w|b|\.\.\.|\.)?")
 
 
 class PositionError(RecordingError):
-    """Raised if the text of a position is invalid. The message is one line that says what is wrong."""
+    """Raised if a position or a move is invalid or illegal. The message is one line that says what is wrong."""
 
 
 def read_board(text: str, after: str | None = None) -> chess.Board:
@@ -26,7 +26,7 @@ def read_board(text: str, after: str | None = None) -> chess.Board:
 
     The word "moves" and UCI moves may follow "startpos" or a FEN (also for Chess960). A PGN gives the position of its
     first game after the last move of the main line, or after the move that `after` names: "23w" or "23" is White's 23rd
-    move, "23b" Black's, and "0" means before the first move. Raises PositionError. Does not need the kernels.
+    move, "23b" Black's, and "0" means before the first move. Raises PositionError. Calls no kernel.
     """
     stripped = text.strip()
     head, _, moves = stripped.partition(" moves ")
@@ -79,7 +79,7 @@ def _playable(board: chess.Board) -> chess.Board:
 
 
 class _StrictBuilder(chess.pgn.GameBuilder[chess.pgn.Game]):
-    """A builder of a game's main line that raises PositionError for the first error, which python-chess would skip."""
+    """A builder of a game's main line. It raises PositionError at the first error; python-chess would continue."""
 
     # python-chess declares that this method returns None, but uses its return value.
     def begin_variation(self) -> chess.pgn.SkipType:  # type: ignore[override]
@@ -94,7 +94,7 @@ class _StrictBuilder(chess.pgn.GameBuilder[chess.pgn.Game]):
 
 def _pgn_board(text: str, after: str | None) -> chess.Board:
     game = chess.pgn.read_game(io.StringIO(text), Visitor=_StrictBuilder)
-    # python-chess reads any text without tags as a game without moves.
+    # python-chess reads most texts that are not PGN as a game without moves.
     if game is None or (not game.variations and "[" not in text):
         raise PositionError(f"neither a FEN nor a PGN: {_quoted(text.strip())}")
     node = game.end() if after is None else _chosen(game, after)
@@ -124,6 +124,6 @@ def _chosen(game: chess.pgn.Game, after: str) -> Any:
 
 
 def _quoted(text: str) -> str:
-    """Formats a text for a message: quoted, on one line, and shortened to 80 characters."""
+    """Formats a text for a message: quoted, on one line, and shortened to at most 80 characters."""
     line = " ".join(text.split())
     return repr(line if len(line) <= 80 else line[:77] + "...")

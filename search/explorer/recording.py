@@ -157,7 +157,7 @@ def _document(game: Game, limits: Limits, search: _Search, without: list[str], c
         "costs": None,
     }
     document["iterations"] = _iterations(search, rows, board.chess960)
-    # A search that ended within its first iteration returns the first legal move, as the engine does.
+    # If the first iteration found no move, the result is the first legal move, as in the engine.
     last = search.iterations[-1] if search.iterations else None
     line = [next(iter(board.legal_moves))] if last is None else [decode(move, board.chess960) for move in last.line]
     value = None if last is None else last.score

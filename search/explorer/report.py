@@ -15,7 +15,7 @@ _LINE_MOVES: Final = 8
 def report(document: Document, plies: int = 2, lines: int = 200) -> Iterator[str]:
     """Yields the lines of a report: position and result, iterations, tree, and how much each reason pruned.
 
-    The tree is that of the last recorded iteration, to `plies` plies below the root and in at most `lines` lines.
+    The tree is that of the last recorded iteration, to `plies` plies below the root, with at most `lines` visits.
     """
     yield from _heading(document)
     yield ""
@@ -73,7 +73,7 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
         skipped[row][reason] += 1
 
     def describe(row: int) -> str:
-        """Returns the line for a visit: move, type, depth, window, value, the reason that ended the visit, and size."""
+        """Returns the line for a visit: move, type, depth, window, value, reason for the end, skipped moves, size."""
         code, search = nodes["move"][row], nodes["search"][row]
         name = document["moves"][code] if code >= 0 else f"({search})"
         if code >= 0 and search not in ("move", "null"):

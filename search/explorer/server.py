@@ -42,7 +42,7 @@ MAX_BODY: Final = 2 * MAX_BYTES + 100_000
 #: The maximum time that a search waits for its turn, in seconds.
 PATIENCE: Final = 120.0
 
-#: The maximum number of connections: more than a browser opens, and fewer than the files that a process may open.
+#: The maximum number of connections: more than a browser opens, and fewer than the usual limit of open files.
 MOST_CONNECTIONS: Final = 64
 
 #: The time between two checks of whether a waiting search has been stopped, in seconds.
@@ -119,7 +119,7 @@ def make_app(port: int, opened: dict[str, Any] | None = None) -> ASGIApp:
 
 
 class _Jobs:
-    """The jobs of requests that are running or waiting for their turn, by the names that the page gave them."""
+    """The jobs that are running or waiting for their turn, by the names that the page gave them."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
@@ -163,7 +163,7 @@ class _Jobs:
 
     @contextmanager
     def _entered(self, name: str, job: Job) -> Iterator[None]:
-        """Registers a job for the `with` block unless `name` is "". Raises RequestError if it is invalid or in use."""
+        """Registers a job for the `with` block if it is named. Raises RequestError if the name is invalid or in use."""
         if name and not _JOB_NAME.fullmatch(name):
             raise RequestError("a job's name must be 1 to 64 letters, digits or hyphens")
         if name in self._jobs:
@@ -220,7 +220,7 @@ def _json(value: object, status: int = 200) -> Response:
 
 
 class _Guard:
-    """Middleware that refuses requests from other pages or to other hosts, and adds security headers to responses."""
+    """Middleware that refuses requests by origin, host or method (see `_refusal`), and adds security headers."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
@@ -296,7 +296,7 @@ def serve(listener: socket.socket, opened: dict[str, Any] | None = None) -> None
         access_log=False,
         lifespan="off",
         http=_Connection,
-        # asyncio accepts this many connections before it reads from the first one.
+        # asyncio may accept this many connections before it reads from the first one.
         backlog=MOST_CONNECTIONS,
         ws="none",
         server_header=False,

@@ -3,7 +3,7 @@
 import {DocumentError, opened} from "./trace.js";
 import {Position} from "./vendor/cm-chessboard/src/model/Position.js";
 
-/** The reasons that end a node before all its moves are searched. */
+/** The reasons that count as cuts: each ends a node before all its moves are searched. */
 const CUTS = new Set(["mate-distance", "table", "razoring", "reverse-futility", "null-move", "probcut", "multi-cut",
   "cutoff", "stand-pat"]);
 const LOOKS = {PV: ["diamond", "best"], CUT: ["up", "min"], ALL: ["down", "max"]};
@@ -58,7 +58,7 @@ class Recording {
 
   #kind(row, depth) { return `${this.columns.quiescence[row] ? "q" : ""}${depth}`; }
 
-  /** Returns the mean visits per searched move at this row's depth, at the next lower depth that has any, or else 1. */
+  /** Returns the mean visits per searched move at this row's depth or the next lower depth with such moves, or 1. */
   costOfMove(row) {
     for (let depth = this.columns.depth[row]; depth >= 0; depth--) {
       const sum = this.sums.get(this.#kind(row, depth));
@@ -155,7 +155,7 @@ export class ChessPanel {
     this.view.fit();
   }
 
-  /** Collapses all nodes off the principal variation that are more than one level below the root. */
+  /** Collapses all inner nodes that are off the principal variation and more than one level below the root. */
   #collapse() {
     for (let node = 0; node < this.model.count; node++) {
       const off = !this.line.has(node) && !this.line.has(this.model.parent(node));
@@ -192,7 +192,7 @@ export class ChessPanel {
     let shown = this.current;
     while (shown > 0 && !this.view.layout.placed[shown]) shown = this.model.parent(shown);
     this.shownCurrent = shown;
-    // The selection follows the search until the user selects another node.
+    // Each step selects the current node, also if the user has selected another one.
     if (this.index > 0) this.selected = this.current;
     this.view.draw();
   }

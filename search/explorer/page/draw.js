@@ -160,7 +160,7 @@ export class SvgSurface {
 
 // A subtree that is narrower on the screen than this number of pixels is drawn as one wedge.
 const WEDGE = 5;
-// Below WINDOW_SCALE no window is drawn, and only the current node's label. Below TEXT_SCALE no value is drawn either.
+// The least scales at which windows and labels (WINDOW) and values (TEXT) are drawn; the current label always is.
 const WINDOW_SCALE = 0.62, TEXT_SCALE = 0.34;
 const RADIUS = 17;
 // The largest scale of a node, however far the user zooms in.

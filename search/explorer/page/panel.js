@@ -129,7 +129,7 @@ export class Panel {
     return facts;
   }
 
-  /** Returns the index of the event, here or above, that shows why the node was cut or answered by the table; or -1. */
+  /** Returns the index of the event that explains why the node was skipped or ended early, or -1 if there is none. */
   #reasonOf(node) {
     for (let at = node; at >= 0; at = this.trace.parent[at]) {
       if (this.replay.above(at) >= 0) return this.replay.above(at);

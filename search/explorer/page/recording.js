@@ -42,7 +42,7 @@ export function showRecording(panel, choose) {
   $("chart").replaceChildren();
 }
 
-/** Shows a table of reasons: nodes ended, moves skipped, visits saved and, if counted, the nodes without each reason. */
+/** Shows nodes ended, moves skipped and visits saved by each reason and, if counted, nodes without its technique. */
 export function showPruned(recording) {
   const {statistics = {}, costs} = recording.document;
   const texts = new Map(recording.reasons.map((reason) => [reason.key, reason.text]));
@@ -58,7 +58,7 @@ export function showPruned(recording) {
   $("pruned-note").textContent = statistics.costs ?? "";
 }
 
-/** Returns a row as wide as the table that explains the row above it. */
+/** Returns a row that spans the whole table and explains the row above it. */
 function meaning(text, without) {
   const row = tableRow([text]);
   row.className = "meaning";
@@ -109,7 +109,7 @@ function ask(recording, line, depth, reasons) {
   return search("cost", {fen, moves: [...before, ...line], chess960, depth, classical: evaluation === "classical", without, reasons});
 }
 
-/** Requests the node counts of the whole search without each technique that pruned, one at a time, and stores them. */
+/** Requests and stores node counts of the whole search: unchanged, and without each technique that pruned in turn. */
 export async function countCosts() {
   if (!isChess()) return;
   const {recording} = state.chess, {document} = recording;
@@ -122,7 +122,7 @@ export async function countCosts() {
   });
 }
 
-/** Requests the node counts of a search of the selected node without each technique that pruned there, one at a time. */
+/** Requests node counts for the selected node: unchanged, and without each technique that pruned there in turn. */
 export async function countNodeCosts() {
   if (!isChess()) return;
   const panel = state.chess, {recording} = panel, node = panel.selected;

@@ -25,7 +25,7 @@ export async function ask(path, body, signal) {
   throw new RequestError(answer.error ?? `the server answered with status ${response.status}`, answer, signal?.aborted);
 }
 
-// The names of the unanswered requests, and the controller that aborts them.
+// The names of the unanswered requests of `search`, and the controller that aborts them.
 const underWay = new Set();
 let current = new AbortController();
 

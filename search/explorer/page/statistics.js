@@ -5,7 +5,7 @@ import {$, number, tableRow} from "./shared.js";
 const ROWS = [["visited", "nodes visited"], ["evaluated", "leaves valued"], ["pruned", "nodes pruned"], ["cuts", "cuts"],
   ["table_hits", "table hits"]];
 
-/** Shows counts of one or two searches (now and at the end) and of minimax, and the fewest leaves of any search. */
+/** Shows counts of one or two searches (now and in all) and of minimax, and the leaves of the minimal tree. */
 export function showStatistics(panels) {
   const two = panels.length > 1;
   const head = [""];
@@ -57,7 +57,7 @@ function width(element) {
   return Math.max(200, Math.floor(element.getBoundingClientRect().width));
 }
 
-/** Draws the leaves valued after each event and, as constants, the leaves of minimax and the fewest of any search. */
+/** Draws the leaves valued after each event and, as constants, the leaves of minimax and of the minimal tree. */
 export function countChart(element, panels) {
   element.replaceChildren();
   const traces = panels.map((panel) => panel.trace);

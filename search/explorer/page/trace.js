@@ -112,8 +112,8 @@ const COUNTERS = ["visited", "evaluated", "pruned", "cuts", "table_hits", "curre
 
 /** The state of a search after its first `index` events. The state depends only on `index`.
  *
- * All state is in one array of cells. A replayed event writes the cells that it changes and their old contents to a
- * journal, so that stepping back restores them exactly.
+ * All state is in one array of cells. For each cell that an event changes, a journal stores the cell's index and old
+ * content, so that stepping back restores the state exactly.
  */
 export class Replay {
   constructor(trace) {

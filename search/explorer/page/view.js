@@ -61,7 +61,7 @@ export class TreeView {
     this.draw();
   }
 
-  /** The vertical scale at which all levels are visible. */
+  /** The largest vertical scale at which all levels are visible. */
   get fitting() {
     return (this.height - 2 * MARGIN) / (Math.max(1, this.layout?.levels ?? 1) * LEVEL);
   }
@@ -100,13 +100,13 @@ export class TreeView {
     this.draw();
   }
 
-  /** Moves the view, if necessary, so that a node is visible. */
+  /** Moves the view, if necessary, so that a node is visible, or its nearest ancestor that is not hidden. */
   reveal(node) {
     if (!this.layout || node < 0) return;
     while (node >= 0 && !this.layout.placed[node]) node = this.model.parent(node);
     if (node < 0) return;
     const x = this.layout.x[node] * this.kx + this.tx, y = this.layout.y[node] * this.ky + this.ty;
-    // If the view fits the whole tree, every node is visible, even at the edges.
+    // In a fitted view, nodes may lie at the edges.
     const marginX = this.fitted ? 0 : Math.min(60, this.width / 4), marginY = this.fitted ? 0 : Math.min(60, this.height / 4);
     if (x < marginX || x > this.width - marginX) this.tx += this.width / 2 - x;
     if (y < marginY) this.ty += marginY - y;
