@@ -145,8 +145,8 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
     label = labels[index[anchors[0]]] if anchors else Counter(labels.tolist()).most_common(1)[0][0]
     group = [name for name in names if labels[index[name]] == label]
     if len(group) < 2:
-        who = f"the anchor {anchors[0]}" if anchors else "any player"
-        raise RatingError(f"no finite rating relative to {who}: one side has won every game")
+        whose = f" relative to the anchor {anchors[0]}: in each of its pairings" if anchors else ": in each pairing"
+        raise RatingError(f"no finite ratings{whose}, one player won every game")
     return group
 
 

@@ -77,26 +77,26 @@ SUPPORTED = _group("SUPPORTED", 8, "Pawns", "a pawn that an own pawn defends, by
 CANDIDATE = _group("CANDIDATE", 8, "Pawns", "an unopposed pawn with at least as many helpers as sentries, by rank")
 
 PASSED = _group("PASSED", 8, "Passed pawns", "a passed pawn, by rank")
-PASSED_OWN_KING = _group("PASSED_OWN_KING", 8, "Passed pawns", "each step from the own king to the pawn's next square")
+PASSED_OWN_KING = _group("PASSED_OWN_KING", 8, "Passed pawns", "each step from its own king to the pawn's next square")
 PASSED_ENEMY_KING = _group("PASSED_ENEMY_KING", 8, "Passed pawns", "the same for the enemy king")
 PASSED_BLOCKED = _group("PASSED_BLOCKED", 8, "Passed pawns", "the next square is occupied")
 PASSED_FREE_STEP = _group("PASSED_FREE_STEP", 8, "Passed pawns", "the next square is empty and not attacked")
 PASSED_FREE_PATH = _group("PASSED_FREE_PATH", 8, "Passed pawns", "every square ahead is empty and not attacked")
-PASSED_HELPED = _group("PASSED_HELPED", 8, "Passed pawns", "the own side defends the next square")
+PASSED_HELPED = _group("PASSED_HELPED", 8, "Passed pawns", "its own side defends the next square")
 PASSED_ROOK = _group("PASSED_ROOK", 2, "Passed pawns", "a rook or queen behind the pawn: an own one; an enemy one")
 UNSTOPPABLE = _group("UNSTOPPABLE", 1, "Passed pawns", "a king without pieces cannot catch the pawn")
 
 OUTPOST = _group("OUTPOST", 2, "Pieces", "on rank 4 to 6, defended by a pawn, safe from enemy pawns: knight; bishop")
 OUTPOST_REACHABLE = _group("OUTPOST_REACHABLE", 1, "Pieces", "a knight that can move to such a square")
 BEHIND_PAWN = _group("BEHIND_PAWN", 1, "Pieces", "a minor piece right behind a pawn")
-KING_DISTANCE = _group("KING_DISTANCE", 2, "Pieces", "each step between the own king and a knight; a bishop")
+KING_DISTANCE = _group("KING_DISTANCE", 2, "Pieces", "each step between a knight; a bishop and its own king")
 BISHOP_PAWNS = _group("BISHOP_PAWNS", 2, "Pieces", "an own pawn on the bishop's colour; one blocked on files c to f")
 BISHOP_CENTER = _group("BISHOP_CENTER", 1, "Pieces", "a bishop that attacks two or more centre squares")
 ROOK_FILE = _group("ROOK_FILE", 2, "Pieces", "a rook on a half-open file; on an open file")
 ROOK_SEVENTH = _group("ROOK_SEVENTH", 1, "Pieces", "a rook on rank 7 with enemy pawns there or their king on rank 8")
 CASTLING_RIGHTS = _group("CASTLING_RIGHTS", 1, "Pieces", "a rook that may still castle")
 
-SHELTER = _group("SHELTER", 32, "Shelter", "a file near the king, by its distance to the edge and the own pawn's rank")
+SHELTER = _group("SHELTER", 32, "Shelter", "a file near the king, by its distance to the edge and its own pawn's rank")
 STORM = _group("STORM", 32, "Shelter", "the same with the enemy pawn's rank")
 STORM_BLOCKED = _group("STORM_BLOCKED", 8, "Shelter", "instead of STORM if an own pawn blocks the enemy pawn, by rank")
 PAWN_DISTANCE = _group("PAWN_DISTANCE", 1, "Shelter", "each step between the king and the nearest own pawn")
@@ -136,7 +136,9 @@ COUNT: Final = GROUPS[-1].first + GROUPS[-1].size
 def _values() -> npt.NDArray[np.int64]:
     """Returns the values in `eval.values` as int64[COUNT][2]. Raises ValueError if their names or sizes are wrong."""
     if set(VALUES) != {group.name for group in GROUPS}:
-        raise ValueError(f"eval.values: wrong names: {sorted(set(VALUES) ^ {group.name for group in GROUPS})}")
+        raise ValueError(
+            f"eval.values: missing or unknown names: {sorted(set(VALUES) ^ {group.name for group in GROUPS})}"
+        )
     values = np.zeros((COUNT, 2), np.int64)
     for group in GROUPS:
         for phase, text in enumerate(VALUES[group.name]):

@@ -73,7 +73,7 @@ def prepare(position, workspace, color):
 @inlined
 def useful_squares(position, workspace, color):
     """Returns the bitboard of the squares that count for `color`'s mobility: all squares that no enemy pawn attacks,
-    except the squares of the own king and of own pawns that are blocked or on rank 2 or 3.
+    except the squares of `color`'s king and of its pawns that are blocked or on rank 2 or 3.
     """
     own = position.colors[color]
     stuck = forward(position.pieces[OCCUPIED], color ^ 1) | THIRD_RANK[color] | forward(THIRD_RANK[color], color ^ 1)

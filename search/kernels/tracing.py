@@ -120,7 +120,7 @@ NODE: Final = np.dtype(
 #: A move that the node of row `node` skipped.
 SKIP: Final = np.dtype([("node", np.int32), ("move", np.uint16), ("reason", np.int16)])
 
-#: The state of one ply: the moves that the picker returned, and why the remaining quiet moves are skipped.
+#: The state of one ply: the moves that were searched or skipped, and why the remaining quiet moves are skipped.
 LEVEL: Final = np.dtype([("seen", np.int32, (MAX_MOVES,)), ("seen_count", np.int64), ("rest", np.int64)], align=True)
 
 TRACE: Final = np.dtype(
@@ -261,7 +261,7 @@ def ended(worker, reason, value):
 
 @subkernel
 def _see(worker, ply, move):
-    """Records that the picker at `ply` returned `move`."""
+    """Marks `move` as searched or skipped at `ply`."""
     level = worker.recording.levels[ply]
     level.seen[level.seen_count] = move
     level.seen_count += 1

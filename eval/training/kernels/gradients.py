@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float32]
 #: Training reads positions from the pool in chunks of this many positions: 4096 bytes, usually a page of memory.
 CHUNK: Final = 128
 
-#: The number of features of the own pieces; the features of the opponent's pieces follow.
+#: The number of features of a side's own pieces; the features of the opponent's pieces follow.
 _SIDE: Final = FEATURES // 2
 #: XOR with this mirrors a square or a feature left to right.
 _MIRROR: Final = 7
