@@ -89,14 +89,16 @@ UNSTOPPABLE = _group("UNSTOPPABLE", 1, "Passed pawns", "a king without pieces ca
 OUTPOST = _group("OUTPOST", 2, "Pieces", "on rank 4 to 6, defended by a pawn, safe from enemy pawns: knight; bishop")
 OUTPOST_REACHABLE = _group("OUTPOST_REACHABLE", 1, "Pieces", "a knight that can move to such a square")
 BEHIND_PAWN = _group("BEHIND_PAWN", 1, "Pieces", "a minor piece right behind a pawn")
-KING_DISTANCE = _group("KING_DISTANCE", 2, "Pieces", "each step between a knight; a bishop and its own king")
+KING_DISTANCE = _group("KING_DISTANCE", 2, "Pieces", "each step between the king and a knight; a bishop of its side")
 BISHOP_PAWNS = _group("BISHOP_PAWNS", 2, "Pieces", "an own pawn on the bishop's colour; one blocked on files c to f")
 BISHOP_CENTER = _group("BISHOP_CENTER", 1, "Pieces", "a bishop that attacks two or more centre squares")
 ROOK_FILE = _group("ROOK_FILE", 2, "Pieces", "a rook on a half-open file; on an open file")
 ROOK_SEVENTH = _group("ROOK_SEVENTH", 1, "Pieces", "a rook on rank 7 with enemy pawns there or their king on rank 8")
 CASTLING_RIGHTS = _group("CASTLING_RIGHTS", 1, "Pieces", "a rook that may still castle")
 
-SHELTER = _group("SHELTER", 32, "Shelter", "a file near the king, by its distance to the edge and its own pawn's rank")
+SHELTER = _group(
+    "SHELTER", 32, "Shelter", "a file near the king, by its distance to the edge and the rank of the king's own pawn"
+)
 STORM = _group("STORM", 32, "Shelter", "the same with the enemy pawn's rank")
 STORM_BLOCKED = _group("STORM_BLOCKED", 8, "Shelter", "instead of STORM if an own pawn blocks the enemy pawn, by rank")
 PAWN_DISTANCE = _group("PAWN_DISTANCE", 1, "Shelter", "each step between the king and the nearest own pawn")
@@ -104,7 +106,7 @@ PAWNLESS_WING = _group("PAWNLESS_WING", 1, "Shelter", "a king on a wing without 
 
 ATTACKER = _group("ATTACKER", 4, "King attack", "an attack on the king's zone by a knight; a bishop; a rook; a queen")
 RING_ATTACK = _group("RING_ATTACK", 1, "King attack", "each attack of an attacker on the ring: squares beside the king")
-RING_WEAK = _group("RING_WEAK", 1, "King attack", "an attacked ring square, defended at most by the king or a queen")
+RING_WEAK = _group("RING_WEAK", 1, "King attack", "an attacked ring square that only the king defends")
 SAFE_CHECK = _group("SAFE_CHECK", 8, "King attack", "safe checks by each type of piece, knight to queen: one; several")
 UNSAFE_CHECK = _group("UNSAFE_CHECK", 1, "King attack", "a square from which a piece can give an unsafe check")
 NO_QUEEN = _group("NO_QUEEN", 1, "King attack", "the attacker has no queen")

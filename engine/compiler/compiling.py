@@ -71,9 +71,9 @@ def silence() -> None:
 
 
 def advice() -> str:
-    """Returns the end of a message: how often kernels are compiled, and how to compile them ahead of time."""
+    """Returns the end of a message: how often kernels are compiled, and how to compile and cache them in advance."""
     kind, name = ("evaluation", f"--evaluation {_STATE.evaluation} ") if _STATE.evaluation else ("version", "")
-    return f"once for each {kind}: run 'secateur {name}warmup' to compile ahead of time everything that play needs"
+    return f"once for each {kind}: run 'secateur {name}warmup' to compile and cache everything that play needs"
 
 
 def set_evaluation(name: str) -> None:
