@@ -15,17 +15,26 @@ from engine.compiler.levels import LEVELS
 from engine.compiler.library import LibraryError, library_path, read_description
 from engine.files import reason, shown
 
+
+def main(executable: Path) -> None:
+    """Deletes the files. Raises OSError, also if `executable` is not a launcher of Secateur."""
+    remove_launcher(executable)
+    programs, kernels = Path("dist"), Path("engine/kernels")
+    # A link may lead to files that other copies of the project use.
+    if not programs.is_symlink():
+        remove_listed(programs / "secateur", MARKER_TEXT)
+    if not kernels.is_symlink():
+        for path in (library_path(level, kernels) for level in LEVELS):
+            with suppress(LibraryError):
+                if read_description(path) and not path.is_symlink():
+                    path.unlink()
+    for folder in (programs, kernels):
+        with suppress(OSError):
+            folder.rmdir()
+
+
 if __name__ == "__main__":
     try:
-        remove_launcher(Path(sys.argv[1]))
-        # A link may lead to files that other copies of the project use.
-        for folder in (one for one in (Path("dist"), Path("engine/kernels")) if one.is_dir() and not one.is_symlink()):
-            remove_listed(folder / "secateur", MARKER_TEXT)
-            for path in (library_path(level, folder) for level in LEVELS):
-                with suppress(LibraryError):
-                    if read_description(path) and not path.is_symlink():
-                        path.unlink()
-            with suppress(OSError):
-                folder.rmdir()
+        main(Path(sys.argv[1]))
     except OSError as error:
         sys.exit(f"secateur: {shown(error.filename or 'clean')}: {reason(error)}")

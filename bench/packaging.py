@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
-from unittest.mock import patch
 
 from setuptools import build_meta
 from setuptools.build_meta import prepare_metadata_for_build_editable, prepare_metadata_for_build_wheel
@@ -102,6 +101,10 @@ class Metadata(egg_info):  # type: ignore[misc]  # as above
         Path(self.egg_info, "top_level.txt").write_text(f"{PACKAGE}\n", encoding="utf-8")
 
 
+#: The variable that names a file of settings for setuptools.
+_CONFIG_VARIABLE: Final = "DIST_EXTRA_CONFIG"
+
+
 @contextmanager
 def _folder_of_its_own() -> Iterator[None]:
     """Makes setuptools work in a temporary folder, and tag a wheel according to its kernels, during a `with` block."""
@@ -110,8 +113,14 @@ def _folder_of_its_own() -> Iterator[None]:
     with TemporaryDirectory() as folder:
         file = Path(folder, "setup.cfg")
         file.write_text(f"[build]\nbuild_base = {folder}\n[egg_info]\negg_base = {folder}\n{tag}", encoding="utf-8")
-        with patch.dict(os.environ, DIST_EXTRA_CONFIG=str(file)):
+        users = os.environ.get(_CONFIG_VARIABLE)
+        os.environ[_CONFIG_VARIABLE] = str(file)
+        try:
             yield
+        finally:
+            del os.environ[_CONFIG_VARIABLE]
+            if users is not None:
+                os.environ[_CONFIG_VARIABLE] = users
 
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:

@@ -44,7 +44,7 @@ def check_path(path: str | Path | Output) -> Output:
     """Returns the output file for a picture. The file may already contain an unedited picture that Secateur drew.
 
     Raises `PlotError` if matplotlib is missing, if the suffix is unknown, or if the file cannot be written or must
-    not be replaced. Call this function before the games are played, so that no games are played in vain.
+    not be replaced. Call this function first: an error after the games would waste them.
     """
     if not isinstance(path, Output):
         if util.find_spec("matplotlib") is None:

@@ -1,6 +1,6 @@
 """Reports the progress of long work on stderr, so that users see that the program does not hang.
 
-On a terminal, one line or picture is updated in place. Otherwise, a changed line is printed about once a second.
+On a terminal, one line is updated in place. Otherwise, a changed line is printed about once a second.
 `python -m engine.progress TEXT COMMAND ...` runs a command and shows TEXT and the elapsed time. This module imports
 little, because the answer to `uci` must not wait for imports.
 """
@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, ClassVar, Final, Self, TypeVar
+from typing import ClassVar, Final, Self, TypeVar
 
 T = TypeVar("T")
 
@@ -65,8 +65,7 @@ def _write(text: str) -> None:
 class Display:
     """A view of the progress of long work, used as a context manager or with `start` and `stop`.
 
-    If `quiet`, nothing is shown. A subclass defines `line`. If it also defines `picture`, a terminal shows the picture
-    instead, unless rich is missing or an outer view is active. Another thread calls `line` and `picture` repeatedly.
+    If `quiet`, nothing is shown. A subclass defines `line`, which another thread calls repeatedly.
     """
 
     #: Seconds between lines if stderr is not a terminal.
@@ -78,7 +77,6 @@ class Display:
         self._quiet = quiet
         self._patience = self.line_seconds if patience is None else patience
         self._shown = self._last = ""
-        self._live: Any = None
         self._renews = False
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
@@ -87,44 +85,18 @@ class Display:
         """Returns the progress of the work in one line."""
         raise NotImplementedError
 
-    def picture(self) -> Any:
-        """Returns the progress of the work as an object that rich can draw. Called only if a subclass defines it."""
-        raise NotImplementedError
-
     def start(self) -> None:
         """Starts the view. If no thread can be started, only `print_line` and `say` show anything."""
         if self._quiet:
             return
         # A replacement for stderr, such as rich's, expects whole lines.
         self._renews = sys.stderr is sys.__stderr__ and sys.stderr is not None and sys.stderr.isatty()
-        if self._renews and not _views and type(self).picture is not Display.picture:
-            self._live = self._new_live()
         _views.append(self)
-        if self._live is not None:
-            self._live.start()
-            return
         with suppress(RuntimeError):
             self._thread.start()
 
-    def _new_live(self) -> Any:
-        try:
-            from rich.console import Console, Group
-            from rich.live import Live
-        except ImportError:
-            return None
-
-        def whole() -> Any:
-            inner = _views[-1]
-            return self.picture() if inner is self else Group(self.picture(), inner.line())
-
-        # The picture shows the elapsed time, so rich gets a new picture at each refresh.
-        console = Console(stderr=True, markup=False, emoji=False)
-        return Live(get_renderable=whole, console=console, refresh_per_second=2, transient=True, redirect_stdout=False)
-
     def stop(self, last: str = "") -> None:
         """Ends the view. Prints the line `last` if the view shows lines and is older than `patience` seconds."""
-        if self._live is not None:
-            self._live.stop()
         if self in _views:
             _views.remove(self)
         self._last = last
@@ -162,8 +134,8 @@ class Display:
 
     @property
     def shows_lines(self) -> bool:
-        """Whether the view shows lines: it is not quiet and shows no picture."""
-        return self._live is None and not self._quiet
+        """Whether the view shows lines: it is not quiet."""
+        return not self._quiet
 
     def print_line(self) -> None:
         """Prints the progress line if it has changed and the view shows lines."""

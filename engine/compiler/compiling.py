@@ -29,8 +29,6 @@ COSTS: Final = {
     "eval.training.kernels.selfplay.play_game": ("self-play", 22.0),
     "eval.training.kernels.checking.check_games": ("the check of games", 11.0),
     "eval.training.kernels.decoding.decode_samples": ("the decoder of games", 4.0),
-    "eval.training.kernels.decoding.sample_evaluations": ("the evaluation of positions", 18.0),
-    "eval.training.kernels.records.unpack_samples": ("the decoder of positions", 1.0),
     "eval.training.kernels.gradients.add_gradients": ("the network's gradients", 3.0),
 }
 

@@ -1,4 +1,4 @@
-"""A cache of compiled kernels. The names of its folder and files are hashes of what the machine code depends on.
+"""A cache of compiled kernels. Hashes of whatever the machine code depends on name its folder and files.
 
 Of the sources, Numba's own cache checks only the file of the cached function, so it can run stale machine code after an
 edit to a callee in another file. It also does not verify its files, so a flipped bit can crash every start. Here, a

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from bench.cluster import WorkError, map_unordered
 from engine.compiler.sources import PROJECT_ROOT, add_sources, kernel_sources
-from engine.files import check_lock, shown
+from engine.files import shown
 from engine.memory import allocate
 from eval.build import require_own_evaluation
 from eval.network.format import decode_network, network_digest
@@ -36,6 +36,7 @@ from eval.training.shards import (
     ShardError,
     ShardWriter,
     check_head,
+    check_only_writer,
     encode_block,
     is_empty,
     only_writer,
@@ -229,7 +230,7 @@ def generate(
         try:
             with closing(_play_in_order(tasks, workers, cluster)) as blocks:
                 for block, data in blocks:
-                    check_lock(folder / "lock")
+                    check_only_writer(folder)
                     if writer is None:
                         writer = ShardWriter(folder, block // BLOCKS_PER_SHARD, head)
                         if writer.blocks != block % BLOCKS_PER_SHARD:
@@ -246,9 +247,8 @@ def generate(
         finally:
             if writer is not None:
                 writer.close()
-        check_lock(folder / "lock")
+        check_only_writer(folder)
         for path in sorted(folder.glob(f"shard-*{UNFINISHED}")):
-            check_lock(folder / "lock")
             with closing(ShardWriter(folder, _number_of(path), head)) as unfinished:
                 if unfinished.blocks:
                     unfinished.finish()

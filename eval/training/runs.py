@@ -23,12 +23,12 @@ from typing import Final
 
 import numpy as np
 
-from engine.files import Output, check_lock, open_regular, parse_json, printable, read_bytes, reason, shown
+from engine.files import Output, open_regular, parse_json, printable, read_bytes, reason, shown
 from eval.network.format import is_network, read_network
 from eval.training.kernels.gradients import Floats, new_vector, parameter_count
 from eval.training.pool import FACTS, TRAINING, VALIDATION, holds_samples
 from eval.training.samples import Filter
-from eval.training.shards import built
+from eval.training.shards import built, check_only_writer
 from eval.training.trainer import Entry, Moment, Recipe, State, Trainer, TrainingError, first_state, state_from
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
@@ -154,9 +154,10 @@ def begin_run(folder: Path, run: Run, start: bytes | None, overwrite: bool) -> N
     `start` is the contents of the start network's file, or None. Raises OSError, and the other errors of `check_new`.
     """
     check_new(folder, overwrite)  # checked again, because making the pool may take hours
-    check_lock(folder / "lock")
-    for name in list(_FILES)[1:]:  # all except RUN
-        (folder / name).unlink(missing_ok=True)
+    check_only_writer(folder)
+    for name in _FILES:
+        if name != RUN:  # `save_run` replaces it
+            (folder / name).unlink(missing_ok=True)
     save_run(output_of(folder, RUN), run)
     if start is not None:
         output_of(folder, START).replace(start)
@@ -231,6 +232,6 @@ def train(
         raise TrainingError(f"{shown(folder / LOG)}: differs from the log in {CHECKPOINT}; move it to continue the run")
     while not trainer.is_finished:
         entry = trainer.superbatch(on_step)
-        check_lock(folder / "lock")
+        check_only_writer(folder)
         save_state(outputs, trainer.state)
         on_superbatch(entry)

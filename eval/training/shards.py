@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
-from engine.files import leads_to, locked, open_regular, parse_json, quoted, reason, shown
+from engine.files import check_lock, leads_to, locked, open_regular, parse_json, quoted, reason, shown
 from eval.training.kernels.records import ENDINGS, GAME, PLY, VARIANTS
 
 MAGIC: Final = b"SECGAMES"
@@ -63,6 +63,10 @@ _BLOCK_MAGIC: Final = b"BLCK"
 _FOOT_MAGIC: Final = b"FOOT"
 
 FINISHED, UNFINISHED = ".games", ".part"
+
+
+#: The file in a folder of shards or of a run that its writer locks.
+_LOCK: Final = "lock"
 
 
 class ShardError(CommandError, ValueError):
@@ -385,9 +389,14 @@ def only_writer(folder: Path, doing: str) -> Iterator[None]:
     """
     with ExitStack() as held:
         try:
-            held.enter_context(locked(folder / "lock", remove=True))
+            held.enter_context(locked(folder / _LOCK, remove=True))
         except BlockingIOError:
             raise ShardError(f"{shown(folder)}: another process is {doing} there") from None
         except OSError as error:
-            raise ShardError(f"{shown(folder / 'lock')}: {reason(error)}") from None
+            raise ShardError(f"{shown(folder / _LOCK)}: {reason(error)}") from None
         yield
+
+
+def check_only_writer(folder: Path) -> None:
+    """Raises OSError if the folder that `only_writer` locked, or its lock, was moved or replaced."""
+    check_lock(folder / _LOCK)

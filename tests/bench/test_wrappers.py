@@ -122,59 +122,69 @@ def test_picks_what_is_there(describe: Describe, monkeypatch: pytest.MonkeyPatch
         play(describe(runner="fastchess", pgn=str(tmp_path / "g"), resume=True))
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
-@pytest.mark.parametrize(
-    ("lines", "left"), [("echo sorry; exit 3", 2), ('while [ "$1" != -pgnout ]; do shift; done; cat NEW >>"$2"', 1)]
-)
+StandIn = Callable[[str], None]
+
+#: A game of the engines A and B, as a match program writes it.
+GAME = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
+
+#: A user's own game.
+MINE = '[Event "Mine"]\n\n1. d4 1-0\n\n'
+
+#: The shell commands after which $2 is the file for the games.
+FIND_PGN = 'while [ "$1" != -pgnout ]; do shift; done'
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """Writes a shell script that takes the place of cutechess-cli."""
+    if os.name != "posix":
+        pytest.skip("a shell script stands for the program")
+
+    def write(lines: str) -> None:
+        script = tmp_path / "cutechess-cli"
+        script.write_text(f"#!/bin/sh\n{lines}\n", encoding="utf-8")
+        script.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    return write
+
+
+@pytest.mark.parametrize(("lines", "left"), [("echo sorry; exit 3", 2), (f'{FIND_PGN}; cat NEW >>"$2"', 1)])
 def test_earlier_games_are_dropped_only_for_new_ones(
-    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, left: int
+    describe: Describe, tmp_path: Path, stand_in: StandIn, lines: str, left: int
 ) -> None:
     pgn, new = tmp_path / "games.pgn", tmp_path / "new.pgn"
-    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
-    pgn.write_text(2 * game, encoding="utf-8")
-    new.write_text(game, encoding="utf-8")
-    script = tmp_path / "cutechess-cli"
-    script.write_text(f"#!/bin/sh\n{lines.replace('NEW', str(new))}\n", encoding="utf-8")
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    pgn.write_text(2 * GAME, encoding="utf-8")
+    new.write_text(GAME, encoding="utf-8")
+    stand_in(lines.replace("NEW", str(new)))
     result = play(describe(runner="cutechess", pgn=str(pgn), overwrite=True))
-    assert pgn.read_text(encoding="utf-8") == left * game
+    assert pgn.read_text(encoding="utf-8") == left * GAME
     assert sorted(path.name for path in tmp_path.glob("*.pgn")) == ["games.pgn", "new.pgn"]
     status, last = (3, "its last lines: sorry") if left == 2 else (0, "it printed nothing")
     ended = f"cutechess-cli ended with exit status {status} after 0 of 4 games; {last}"
     assert result.problems == [ended]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
-def test_unfinished_games_that_replace_nothing_are_kept(
-    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pgn, script = tmp_path / "games.pgn", tmp_path / "cutechess-cli"
-    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
-    pgn.write_text(game, encoding="utf-8")
-    script.write_text('#!/bin/sh\nwhile [ "$1" != -pgnout ]; do shift; done; echo "1. e4" >>"$2"\n', encoding="utf-8")
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+def test_unfinished_games_that_replace_nothing_are_kept(describe: Describe, tmp_path: Path, stand_in: StandIn) -> None:
+    pgn = tmp_path / "games.pgn"
+    pgn.write_text(GAME, encoding="utf-8")
+    stand_in(f'{FIND_PGN}; echo "1. e4" >>"$2"')
     result = play(describe(runner="cutechess", pgn=str(pgn), overwrite=True))
-    assert pgn.read_text(encoding="utf-8") == game
+    assert pgn.read_text(encoding="utf-8") == GAME
     assert result.problems[0].startswith(f"{pgn}: keeps its games; the unfinished new games are in ")
     assert Path(result.problems[0].rpartition(" in ")[2]).read_text(encoding="utf-8") == "1. e4\n"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_signals_end_the_program_and_the_games_are_named(
-    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    describe: Describe, tmp_path: Path, stand_in: StandIn, name: str
 ) -> None:
-    pgn, script, over = tmp_path / "games.pgn", tmp_path / "cutechess-cli", tmp_path / "over"
+    pgn, over = tmp_path / "games.pgn", tmp_path / "over"
     line = "Finished game 1 (A vs B): 1-0 {White mates}"
-    script.write_text(
-        f'#!/bin/sh\ntrap "touch {over}; exit 1" INT\nwhile [ "$1" != -pgnout ]; do shift; done\n'
-        f'echo "1. e4 1-0" >>"$2"\necho "{line}"\nwhile :; do sleep 0.1; done\n',
-        encoding="utf-8",
+    stand_in(
+        f'trap "touch {over}; exit 1" INT\n{FIND_PGN}\n'
+        f'echo "1. e4 1-0" >>"$2"\necho "{line}"\nwhile :; do sleep 0.1; done'
     )
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     before = signal.getsignal(signal.SIGTERM)
 
     def on_game(game: GameResult) -> bool:
@@ -188,74 +198,55 @@ def test_signals_end_the_program_and_the_games_are_named(
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
 @pytest.mark.parametrize("earlier", [True, False])
 def test_what_a_user_saves_during_a_match_stays(
-    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, earlier: bool
+    describe: Describe, tmp_path: Path, stand_in: StandIn, earlier: bool
 ) -> None:
-    pgn, new, mine = tmp_path / "games.pgn", tmp_path / "new", b'[Event "Mine"]\n\n1. d4 1-0\n\n'
-    new.write_bytes(
-        b'[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
-    )
+    pgn = tmp_path / "games.pgn"
     if earlier:
-        pgn.write_bytes(new.read_bytes())
+        pgn.write_text(GAME, encoding="utf-8")
     place = tmp_path / ("games-2.pgn" if earlier else "games.pgn")
-    script = tmp_path / "cutechess-cli"
-    script.write_text(
-        f'#!/bin/sh\nprintf \'{mine.decode()}\' >{place}\nwhile [ "$1" != -pgnout ]; do shift; done; cat {new} >>"$2"\n'
-    )
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    stand_in(f"printf '{MINE}' >{place}; {FIND_PGN}; printf '{GAME}' >>\"$2\"")
     result = play(describe(runner="cutechess", pgn=str(pgn), overwrite=earlier))
-    assert place.read_bytes() == mine
-    problem = result.problems[0]
+    assert place.read_text(encoding="utf-8") == MINE
     written = pgn if earlier else tmp_path / "games-2.pgn"
-    assert written.read_bytes() == new.read_bytes()
-    assert earlier or problem.startswith(f"{pgn}: cannot be written: the file was changed by another program;")
-    assert earlier or Path(problem.rpartition(" in ")[2]).read_bytes() == new.read_bytes()
+    assert written.read_text(encoding="utf-8") == GAME
+    if not earlier:
+        problem = result.problems[0]
+        assert problem.startswith(f"{pgn}: cannot be written: the file was changed by another program;")
+        assert Path(problem.rpartition(" in ")[2]).read_text(encoding="utf-8") == GAME
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
 @pytest.mark.parametrize("earlier", [True, False])
 def test_what_a_user_saves_while_the_engines_are_checked_stays(
-    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, earlier: bool
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stand_in: StandIn, earlier: bool
 ) -> None:
-    pgn, mine = tmp_path / "games.pgn", b'[Event "Mine"]\n\n1. d4 1-0\n\n'
-    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
+    pgn = tmp_path / "games.pgn"
     if earlier:
-        pgn.write_text(game)
-    script = tmp_path / "cutechess-cli"
-    script.write_text(f'#!/bin/sh\nwhile [ "$1" != -pgnout ]; do shift; done; printf \'{game}\' >>"$2"\n')
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+        pgn.write_text(GAME, encoding="utf-8")
+    stand_in(f"{FIND_PGN}; printf '{GAME}' >>\"$2\"")
 
     def save(*_: object) -> dict[EngineSpec, str]:
-        pgn.write_bytes(mine)
+        pgn.write_text(MINE, encoding="utf-8")
         return {}
 
     monkeypatch.setattr(external, "unfit_engines", save)
     result = play(describe(runner="cutechess", pgn=str(pgn), overwrite=earlier))
-    assert pgn.read_bytes() == mine
-    assert (tmp_path / "games-2.pgn").read_text() == game
+    assert pgn.read_text(encoding="utf-8") == MINE
+    assert (tmp_path / "games-2.pgn").read_text(encoding="utf-8") == GAME
     assert result.problems[0].startswith(f"{pgn}: cannot be written: the file was changed by another program;")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
 @pytest.mark.parametrize("later", [True, False])
 def test_games_that_a_user_moves_away_during_a_match_are_saved(
-    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: bool
+    describe: Describe, tmp_path: Path, stand_in: StandIn, later: bool
 ) -> None:
-    pgn, away, script = tmp_path / "games.pgn", tmp_path / "away", tmp_path / "cutechess-cli"
-    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n[PlyCount "1"]\n\n1. e4 1-0\n\n'
-    script.write_text(
-        f'#!/bin/sh\nwhile [ "$1" != -pgnout ]; do shift; done; printf \'{game}\' >>"$2"; mv "$2" {away}\n'
-        + (f"printf '{game.replace('1-0', '0-1')}' >>\"$2\"\n" if later else "")
-    )
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    pgn, away = tmp_path / "games.pgn", tmp_path / "away"
+    lines = f'{FIND_PGN}; printf \'{GAME}\' >>"$2"; mv "$2" {away}'
+    stand_in(f"{lines}; printf '{GAME.replace('1-0', '0-1')}' >>\"$2\"" if later else lines)
     result = play(describe(runner="cutechess", pgn=str(pgn)))
     assert [found.result for found in read_games(pgn)] == (["1-0", "0-1"] if later else ["1-0"])
-    assert away.read_text() == game
+    assert away.read_text(encoding="utf-8") == GAME
     assert result.problems == ["cutechess-cli ended with exit status 0 after 0 of 4 games; it printed nothing"]
 
 

@@ -12,9 +12,10 @@ import pytest
 from engine.board.convert import from_board
 from engine.board.position import POSITION
 from engine.memory import allocate
-from eval.training.kernels.records import GAME, PACKED, PLY, SAMPLE, unpack_samples
+from eval.training.kernels.records import GAME, PACKED, PLY, SAMPLE
 from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
 from tests.training.float_network import pack_sample
+from tests.training.positions import unpack_samples
 
 
 def boards() -> Iterator[chess.Board]:

@@ -1,4 +1,4 @@
-"""The kernels that turn games into training positions and evaluate such positions."""
+"""The kernel that turns games into training positions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from engine.board.bits import U0, copy_record
 from engine.board.make import apply_move
 from engine.board.moves import is_capture, is_promotion
 from engine.compiler.jit import inlined, kernel
-from eval.kernels.classical import evaluate
 from eval.training.kernels.records import pack, unpack
 
 
@@ -47,14 +46,3 @@ def decode_samples(games, plies, first, wanted, line, samples):
             apply_move(line[0], line[1], move)
             copy_record(line[0], line[1])
     return count
-
-
-@kernel
-def sample_evaluations(samples, line, workspace, out):
-    """Writes the classical evaluations of SAMPLE[n], in centipawns for the side to move, into `out` int64[n].
-
-    `line` is POSITION[1] scratch, and `workspace` is a WORKSPACE. Mutates all arguments except `samples`.
-    """
-    for index in range(samples.size):
-        unpack(samples[index].position, line[0])
-        out[index] = evaluate(line[0], workspace)

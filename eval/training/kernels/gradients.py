@@ -113,7 +113,8 @@ def new_scratch(hidden: int) -> Scratch:
 def sample_features(packed, rows):
     """Writes the features of a PACKED position into `rows` int64[2][32] (mutated), side to move first.
 
-    Returns the number of pieces, int64. A damaged position can give wrong rows, but none outside the 768 features.
+    Returns the number of pieces, int64, 2 to 32. A damaged position can give wrong rows, but none outside the 768
+    features.
     """
     white = np.int64(1) if np.int64(packed.state) & BLACK_TO_MOVE != 0 else np.int64(0)
     white_mirror = np.int64(0)
@@ -140,7 +141,7 @@ def sample_features(packed, rows):
     for index in range(count):
         rows[white, index] ^= white_mirror
         rows[1 - white, index] ^= black_mirror
-    return count
+    return max(count, np.int64(2))
 
 
 @inlined
@@ -221,7 +222,7 @@ def add_gradients(layers, samples, chunks, blend, scratch, gradient):
         for index in range(first, first + CHUNK):
             sample = samples[index]
             pieces = sample_features(sample.position, scratch.rows)
-            bucket = output_bucket(max(pieces, 2), layers.output_bias.size)
+            bucket = output_bucket(pieces, layers.output_bias.size)
             expected = _sigmoid(factor * _forward(layers, scratch, pieces, bucket))
             error = expected - _target(sample, blend)
             loss += error * error
@@ -241,7 +242,7 @@ def outputs(layers, samples, blend, scratch, out):
     for index in range(samples.size):
         sample = samples[index]
         pieces = sample_features(sample.position, scratch.rows)
-        value = _forward(layers, scratch, pieces, output_bucket(max(pieces, 2), layers.output_bias.size))
+        value = _forward(layers, scratch, pieces, output_bucket(pieces, layers.output_bias.size))
         out[index] = value
         error = _sigmoid(factor * value) - _target(sample, blend)
         loss += error * error
@@ -256,7 +257,7 @@ def integer_scores(network, scale, samples, rows, accumulator, out):
     """
     for index in range(samples.size):
         pieces = sample_features(samples[index].position, rows)
-        bucket = output_bucket(max(pieces, 2), network.output_bias.size)
+        bucket = output_bucket(pieces, network.output_bias.size)
         total = np.int64(0)
         for side in range(2):
             for unit in range(accumulator.size):

@@ -16,7 +16,7 @@ import numpy as np
 from engine.board.bits import U0, bit, lsb, without_lsb
 from engine.board.make import compute_keys, update_checks
 from engine.board.position import BLACK, EMPTY, NO_SQUARE, OCCUPIED, ROOK, WHITE, piece_at
-from engine.compiler.jit import inlined, kernel, subkernel
+from engine.compiler.jit import inlined, subkernel
 
 #: A position without its move number.
 PACKED: Final = np.dtype(
@@ -171,10 +171,3 @@ def unpack(packed, position):
     position.ep_square = ep_square if ep_square < _NO_EP else np.int64(NO_SQUARE)
     position.halfmoves = np.int64(packed.halfmoves)
     complete(position)
-
-
-@kernel
-def unpack_samples(samples, positions):
-    """Unpacks SAMPLE[n] into POSITION[n]. Mutates `positions`."""
-    for index in range(samples.size):
-        unpack(samples[index].position, positions[index])
