@@ -27,6 +27,7 @@ COSTS: Final = {
     "engine.board.perft.perft_kernel": ("perft", 1.5),
     "search.kernels.alphabeta.search_root": ("the search of one window", 20.0),
     "eval.training.kernels.selfplay.play_game": ("self-play", 22.0),
+    "eval.training.kernels.archiving.code_games": ("the code of archives", 11.0),
     "eval.training.kernels.checking.check_games": ("the check of games", 11.0),
     "eval.training.kernels.decoding.decode_samples": ("the decoder of games", 4.0),
     "eval.training.kernels.gradients.add_gradients": ("the network's gradients", 3.0),

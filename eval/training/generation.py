@@ -30,6 +30,7 @@ from eval.network.format import decode_network, network_digest
 from eval.training.kernels.records import GAME, PLY, VARIANTS
 from eval.training.kernels.selfplay import RULES, play_game
 from eval.training.shards import (
+    ARCHIVED,
     FINISHED,
     UNFINISHED,
     Shard,
@@ -271,6 +272,8 @@ def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
     Raises OSError, and ShardError if a shard is unusable, exists twice, or has another number or other settings.
     """
     there: dict[int, Shard] = {}
+    if any(folder.glob(f"shard-*{ARCHIVED}")):
+        raise ShardError(f"{folder}: contains archived shards; restore them, or use another folder")
     for path in sorted(folder.glob(f"shard-*{FINISHED}")) + sorted(folder.glob(f"shard-*{UNFINISHED}")):
         number = _number_of(path)
         if path.suffix == UNFINISHED and is_empty(path, number, head):

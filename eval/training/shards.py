@@ -10,6 +10,12 @@
 Numbers are little-endian; `eval.training.kernels.records` describes GAME and PLY. An unfinished shard has the name
 `shard-000000.part`. Blocks are appended whole. When writing resumes after a crash, an incomplete last block is cut off.
 A finished shard has the name `shard-000000.games`. A shard whose CRC, length or counts are wrong is rejected.
+
+An archived shard has the name `shard-000000.archive` and about 1.4 bytes a position. Decoding it gives the finished
+shard, byte for byte:
+
+    file     ARCHIVE (64 bytes), the shard's head and settings, and the games and plies in the code of
+             `eval.training.kernels.archiving`
 """
 
 from __future__ import annotations
@@ -30,6 +36,7 @@ import numpy.typing as npt
 
 from engine.errors import CommandError
 from engine.files import check_lock, leads_to, locked, open_regular, parse_json, quoted, reason, shown
+from eval.training.kernels.archiving import decode_games, encode_games
 from eval.training.kernels.records import ENDINGS, GAME, PLY, VARIANTS
 
 MAGIC: Final = b"SECGAMES"
@@ -59,10 +66,39 @@ FOOT: Final = np.dtype(
         ("spare", "<u4"),
     ]
 )
+#: The head of an archived shard.
+ARCHIVE: Final = np.dtype(
+    [
+        ("magic", "S8"),
+        ("version", "<u4"),
+        # CRC-32 of the file after this field.
+        ("crc", "<u4"),
+        # CRC-32 of the shard before its foot.
+        ("shard_crc", "<u4"),
+        # Bytes of the shard's head and settings.
+        ("head", "<u4"),
+        # The number of the first block; the number of blocks; games in each block.
+        ("first", "<u4"),
+        ("blocks", "<u4"),
+        ("block_games", "<u4"),
+        ("spare", "<u4"),
+        ("positions", "<u8"),
+        ("reserved", "<u8", (2,)),
+    ]
+)
+ARCHIVE_MAGIC: Final = b"SECARCHV"
+ARCHIVE_VERSION: Final = 1
+_ARCHIVE_CRC_END: Final = 16
+
 _BLOCK_MAGIC: Final = b"BLCK"
 _FOOT_MAGIC: Final = b"FOOT"
 
-FINISHED, UNFINISHED = ".games", ".part"
+#: Archived shards have at most this many games, of 256 positions on average.
+_MOST_GAMES: Final = 1 << 18
+#: Settings take less than this many bytes.
+_MOST_SETTINGS: Final = 1 << 16
+
+FINISHED, UNFINISHED, ARCHIVED = ".games", ".part", ".archive"
 
 
 #: The file in a folder of shards or of a run that its writer locks.
@@ -196,10 +232,7 @@ class ShardWriter:
         self.positions += int(head["positions"])
 
     def _foot(self) -> bytes:
-        foot = np.zeros(1, FOOT)
-        foot["magic"], foot["blocks"], foot["games"] = _FOOT_MAGIC, self.blocks, self._games
-        foot["positions"], foot["crc"] = self.positions, self._crc
-        return foot.tobytes()
+        return _encode_foot(self.blocks, self._games, self.positions, self._crc)
 
     def finish(self) -> Path:
         """Writes the foot, forces all data to the disk, closes the file and renames it; returns its final path."""
@@ -218,6 +251,13 @@ class ShardWriter:
         self._file.close()
 
 
+def _encode_foot(blocks: int, games: int, positions: int, crc: int) -> bytes:
+    foot = np.zeros(1, FOOT)
+    foot["magic"], foot["blocks"], foot["games"] = _FOOT_MAGIC, blocks, games
+    foot["positions"], foot["crc"] = positions, crc
+    return foot.tobytes()
+
+
 def _encode_head(number: int, settings: dict[str, Any]) -> bytes:
     text = json.dumps(settings, sort_keys=True).encode()
     text += b" " * (-len(text) % 8)
@@ -231,10 +271,14 @@ def check_head(path: Path, found: Sequence[Any], number: int, wanted: dict[str, 
     """Raises ShardError unless a shard's number and settings, `found`, equal `number` and `wanted`."""
     if found[0] != number:
         raise ShardError(f"{path}: contains shard {found[0]} instead of {number}")
-    settings = found[1]
-    keys = [key for key in sorted(settings.keys() | wanted.keys()) if settings.get(key) != wanted.get(key)]
+    check_settings(path, found[1], wanted)
+
+
+def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Raises ShardError, which names the differences, if the settings `found` in a shard differ from `wanted`."""
+    keys = [key for key in sorted(found.keys() | wanted.keys()) if found.get(key) != wanted.get(key)]
     if keys:
-        differences = ", ".join(f"{key} {settings.get(key)} instead of {wanted.get(key)}" for key in keys)
+        differences = ", ".join(f"{key} {found.get(key)} instead of {wanted.get(key)}" for key in keys)
         raise ShardError(f"{path}: was made with {differences}; use another folder")
 
 
@@ -272,6 +316,13 @@ def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any]
     except (ValueError, TypeError) as error:
         raise ShardError(f"{path}: is corrupt: its settings cannot be read: {error}") from None
     return int(head["number"]), settings, end
+
+
+def read_head(path: Path) -> dict[str, Any]:
+    """Returns the settings in a shard's head. Raises ShardError."""
+    with open_regular(path) as file:
+        data: bytes = file.read(_HEAD.itemsize + _MOST_SETTINGS)
+    return _read_head(path, data)[1]
 
 
 def _read_blocks(
@@ -338,6 +389,8 @@ def read_shard(path: str | Path) -> Shard:
             data: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if os.fstat(file.fileno()).st_size else b""
     except OSError as error:
         raise ShardError(f"{shown(path)}: cannot be read: {reason(error)}") from None
+    if path.suffix == ARCHIVED:
+        data = decode_archive(path, data)
     number, settings, at = _read_head(path, data)
     foot = _check_foot(path, data) if finished else None
     # The foot's checksum also covers the blocks.
@@ -361,17 +414,93 @@ def read_shard(path: str | Path) -> Shard:
     return Shard(path, number, settings, len(blocks), games, plies, first)
 
 
+def encode_archive(path: Path) -> bytes:
+    """Returns the bytes of a finished shard's archive. Raises ShardError for a shard that an archive cannot hold."""
+    shard = read_shard(path)
+    data = path.read_bytes()
+    _, _, end = _read_head(path, data)
+    blocks, _ = _read_blocks(path, data, end, check=False)
+    sizes = {len(records) for records, _ in blocks}
+    if len(sizes) != 1:
+        raise ShardError(f"{shown(path)}: cannot be archived: its blocks must have the same number of games")
+    plies = np.concatenate(
+        [
+            shard.plies[first : first + size]
+            for first, size in zip(shard.first.tolist(), shard.games["plies"].tolist(), strict=True)
+        ]
+    )
+    if len(shard.games) > _MOST_GAMES or len(plies) > _MOST_GAMES << 8:
+        raise ShardError(f"{shown(path)}: cannot be archived: it has more than {_MOST_GAMES} games")
+    code = encode_games(shard.games, plies)
+    if code is None:
+        raise ShardError(f"{shown(path)}: cannot be archived: a game is not of chess; see `secateur datagen verify`")
+    head = np.zeros(1, ARCHIVE)
+    head["magic"], head["version"], head["head"], head["positions"] = ARCHIVE_MAGIC, ARCHIVE_VERSION, end, len(plies)
+    head["first"] = np.frombuffer(data, BLOCK, 1, end)["number"]
+    head["blocks"], head["block_games"], head["shard_crc"] = len(blocks), sizes.pop(), _check_foot(path, data)["crc"]
+    rest = head.tobytes()[_ARCHIVE_CRC_END:] + data[:end] + code
+    head["crc"] = zlib.crc32(rest)
+    archive: bytes = head.tobytes()[:_ARCHIVE_CRC_END] + rest
+    if decode_archive(path, archive) != data:
+        raise ShardError(f"{shown(path)}: cannot be archived: `secateur datagen` did not write it")
+    return archive
+
+
+def is_archive_of(archive: bytes, path: Path) -> bool:
+    """Returns whether a sound archive is that of the finished shard at `path`, judged by the shard's checksum."""
+    with open_regular(path) as file:
+        file.seek(-FOOT.itemsize, os.SEEK_END)
+        foot = np.frombuffer(file.read(), FOOT)[0]
+    return bool(np.frombuffer(archive, ARCHIVE, 1)["shard_crc"][0] == foot["crc"])
+
+
+def decode_archive(path: Path, archive: bytes | mmap.mmap) -> bytes:
+    """Returns the bytes of the finished shard in an archive. Raises ShardError for a damaged one; `path` names it."""
+    if bytes(archive[:8]) != ARCHIVE_MAGIC[: len(archive)]:
+        raise ShardError(f"{shown(path)}: is not an archived shard")
+    if len(archive) < ARCHIVE.itemsize:
+        raise ShardError(f"{shown(path)}: is truncated: its head is not whole")
+    head = np.frombuffer(archive, ARCHIVE, 1)[0]
+    if head["version"] != ARCHIVE_VERSION:
+        raise ShardError(
+            f"{shown(path)}: has format version {head['version']}, this program reads version {ARCHIVE_VERSION}"
+        )
+    with memoryview(archive) as view:
+        if zlib.crc32(view[_ARCHIVE_CRC_END:]) != head["crc"]:
+            raise ShardError(f"{shown(path)}: is corrupt: wrong checksum")
+    start = ARCHIVE.itemsize + int(head["head"])
+    size, games = int(head["block_games"]), int(head["blocks"]) * int(head["block_games"])
+    if games > _MOST_GAMES or head["positions"] > _MOST_GAMES << 8:
+        raise ShardError(f"{shown(path)}: is corrupt: its counts")
+    decoded = decode_games(archive[start:], games, int(head["positions"]))
+    if decoded is None:
+        raise ShardError(f"{shown(path)}: is corrupt: its code does not give games of chess")
+    records, plies = decoded
+    parts = [bytes(archive[ARCHIVE.itemsize : start])]
+    ends = np.cumsum(records["plies"], dtype=np.int64)
+    for index in range(int(head["blocks"])):
+        first, last = index * size, (index + 1) * size
+        begin = ends[first] - records["plies"][first]
+        parts.append(encode_block(int(head["first"]) + index, records[first:last], plies[begin : ends[last - 1]]))
+    data = b"".join(parts)
+    if zlib.crc32(data) != head["shard_crc"]:
+        raise ShardError(f"{shown(path)}: is corrupt: it gives another shard than the one that was archived")
+    return data + _encode_foot(int(head["blocks"]), games, len(plies), int(head["shard_crc"]))
+
+
 def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False) -> list[Path]:
     """Returns `paths` with each folder replaced by its finished shards and, if `partial`, its unfinished shards.
 
-    Raises ShardError if a path is missing or a folder contains no shards.
+    An archived shard counts as finished, unless the shard itself is in the same folder. Raises ShardError if a path is
+    missing or a folder contains no shards.
     """
     found: list[Path] = []
     for path in [paths] if isinstance(paths, str | Path) else paths:
         path = Path(path)
         if path.is_dir():
-            endings = (FINISHED, UNFINISHED) if partial else (FINISHED,)
+            endings = (FINISHED, ARCHIVED, UNFINISHED) if partial else (FINISHED, ARCHIVED)
             inside = sorted(file for ending in endings for file in path.glob(f"shard-*{ending}"))
+            inside = [file for file in inside if file.suffix != ARCHIVED or not file.with_suffix(FINISHED).exists()]
             if not inside:
                 raise ShardError(f"{path}: contains no {'' if partial else 'finished '}shards")
             found += inside

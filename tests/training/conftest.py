@@ -57,8 +57,8 @@ def play(settings: Settings, count: int) -> list[Record]:
 
 @pytest.fixture(scope="session")
 def records() -> list[Record]:
-    """Sixty-four quick games of all three variants."""
-    variants = (("standard", 40), ("chess960", 12), ("dfrc", 12))
+    """Sixty-four quick games of all variants."""
+    variants = (("standard", 40), ("chess960", 8), ("dfrc", 8), ("endgame", 8))
     return [
         record
         for variant, count in variants

@@ -101,8 +101,9 @@ def test_openings_are_random_and_not_decided(records: list[Record]) -> None:
     assert {int(record.game[0]["opening"]) for record in records} == {8, 9}
     for record in records:
         board = start_of(record.game)
-        # Eight plies: White to move; nine: Black.
-        assert board.turn == (int(record.game[0]["opening"]) % 2 == 0)
+        # Eight plies: White to move; nine: Black. Either side may begin an endgame.
+        is_endgame = VARIANTS[int(record.game[0]["variant"])] == "endgame"
+        assert is_endgame or board.turn == (int(record.game[0]["opening"]) % 2 == 0)
         assert board.status() == chess.STATUS_VALID
         assert abs(int(record.plies[0]["score"])) <= QUICK.opening_score
     assert len({start_of(record.game).epd() for record in standard}) == len(standard)
@@ -129,6 +130,20 @@ def test_chess960_starts() -> None:
         assert all(black == white for black, white in ranks) == alike
         if variant == "chess960":
             assert all(board.chess960_pos() is not None for board in boards)
+
+
+def test_endgame_starts() -> None:
+    """They have few pieces, often balanced, and neither king is in check."""
+    games = play(replace(QUICK, variant="endgame", opening_least=0, opening_most=0, max_plies=1), 40)
+    boards = [start_of(record.game) for record in games]
+    for board, record in zip(boards, games, strict=True):
+        assert board.status() == chess.STATUS_VALID
+        assert not board.is_check()
+        assert 4 <= len(board.piece_map()) <= 10
+        assert not board.castling_rights
+        assert VARIANTS[int(record.game[0]["variant"])] == "endgame"
+    assert {board.turn for board in boards} == {chess.WHITE, chess.BLACK}
+    assert len({board.epd() for board in boards}) == 40
 
 
 def test_a_game_depends_on_nothing_but_its_number() -> None:

@@ -28,6 +28,7 @@ examples:
   secateur datagen data/second --positions 10000000 --network first.snet --seed 3
   secateur datagen stats data/first
   secateur datagen verify data/first data/wild
+  secateur datagen archive data/first data/wild --output archive
 
 The same arguments make the same games, whatever the number of workers. After an interruption, run the same command
 to continue after the last finished block. docs/training.md describes the file format.
@@ -70,6 +71,10 @@ def main(arguments: list[str]) -> int:
         from eval.training.commands import inspection
 
         return inspection.main(arguments)
+    if arguments and arguments[0] in ("archive", "restore"):
+        from eval.training.commands import archive
+
+        return archive.main(arguments)
     parser = _parser()
     options = parser.parse_args(arguments)
     from eval.build import require_own_evaluation
@@ -149,9 +154,10 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--variant",
-        choices=("standard", "chess960", "dfrc"),
+        choices=("standard", "chess960", "dfrc", "endgame"),
         default="standard",
-        help="start positions; dfrc is Chess960 with a separate array for each side (default standard)",
+        help="start positions; dfrc is Chess960 with a separate array for each side, endgame a few pieces at random "
+        "(default standard)",
     )
     parser.add_argument(
         "--opening-plies", type=_numbers(2), default=(8, 9), metavar="N,M", help="N to M random plies (default 8,9)"

@@ -43,7 +43,7 @@ _NO_VERDICT: Final = -1
 
 
 @subkernel
-def _is_packed_position(packed):
+def is_packed_position(packed):
     """Returns whether a PACKED record's pieces (number, types, kings, pawns' ranks) and en passant rank are valid."""
     if popcount(packed.occupied) > 32:
         return False
@@ -65,7 +65,7 @@ def _is_packed_position(packed):
 
 
 @subkernel
-def _is_position(position):
+def is_position(position):
     """Returns False if the side that just moved is in check, or a castling rook or its king is off the back rank."""
     us = position.turn
     if is_attacked(position, king_square(position, us ^ 1), us, position.pieces[OCCUPIED]):
@@ -142,12 +142,12 @@ def _agrees(game, position, streaks):
 @subkernel
 def _check_game(game, plies, begin, rules, scratch, place):
     """Returns the code of one game's problem, or SOUND, as int64; see `check_games`. Mutates `scratch` and `place`."""
-    if not _is_packed_position(game.start):
+    if not is_packed_position(game.start):
         return np.int64(BAD_START)
     line, moves, keys, streaks = scratch
     unpack(game.start, line[0])
     position = line[0]
-    if not _is_position(position):
+    if not is_position(position):
         return np.int64(BAD_START)
     keys[0] = position.key
     for index in range(3):

@@ -83,9 +83,10 @@ ENDINGS: Final = (
 )
 CHECKMATE, STALEMATE, REPETITION, FIFTY_MOVES, MATERIAL, WIN_SCORE, DRAW_SCORE, LENGTH = range(8)
 
-#: The kinds of start positions: standard; Chess960 with one array for both sides; Chess960 with an array for each side.
-VARIANTS: Final = ("standard", "chess960", "dfrc")
-STANDARD, CHESS960, DFRC = range(3)
+#: The kinds of start positions: standard; Chess960 with one array for both sides; Chess960 with an array for each side;
+#: kings and a few other pieces on random squares.
+VARIANTS: Final = ("standard", "chess960", "dfrc", "endgame")
+STANDARD, CHESS960, DFRC, ENDGAME = range(4)
 
 _NO_EP = 64
 #: For PACKED records: the bit of `state` set if Black is to move, the code of a rook that may castle, and the number

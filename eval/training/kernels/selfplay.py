@@ -10,18 +10,31 @@ from typing import Final
 
 import numpy as np
 
+from engine.board.attacks import is_attacked
 from engine.board.bits import U0, copy_record, multiply_high, multiply_low
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
 from engine.board.generate import generate_all
 from engine.board.make import make_move
 from engine.board.moves import NO_MOVE
-from engine.board.position import BLACK, PAWN, ROOK, WHITE
+from engine.board.position import (
+    BLACK,
+    EMPTY,
+    KING,
+    KNIGHT,
+    OCCUPIED,
+    PAWN,
+    ROOK,
+    WHITE,
+    king_square,
+    piece_at,
+)
 from engine.compiler.jit import inlined, kernel, subkernel
 from eval.training.kernels.records import (
     CHECKMATE,
     CHESS960,
     DFRC,
     DRAW_SCORE,
+    ENDGAME,
     FIFTY_MOVES,
     LENGTH,
     MATERIAL,
@@ -124,6 +137,38 @@ def _place(position, color, ranks, number):
         put_piece(position, front + file, color, PAWN)
 
 
+@inlined
+def _put_randomly(position, color, piece, random):
+    """Places a piece on a random empty square, a pawn not on a back rank. Mutates `position` and `random`."""
+    first, squares = (8, 48) if piece == PAWN else (0, 64)
+    square = first + _random_below(random, squares)
+    while piece_at(position, square) != EMPTY:
+        square = first + _random_below(random, squares)
+    put_piece(position, square, color, piece)
+
+
+@subkernel
+def _set_up_endgame(position, random):
+    """Places kings and 2 to 8 other pieces, half of them pawns, at random; no king is in check.
+
+    Mutates `position` and `random`.
+    """
+    while True:
+        clear(position)
+        _put_randomly(position, WHITE, KING, random)
+        _put_randomly(position, BLACK, KING, random)
+        for _ in range(2 + _random_below(random, 7)):
+            piece = np.int64(PAWN)
+            if _random_below(random, 2) == 0:
+                piece = KNIGHT + _random_below(random, 4)
+            _put_randomly(position, _random_below(random, 2), piece, random)
+        position.turn = _random_below(random, 2)
+        occupied = position.pieces[OCCUPIED]
+        white, black = king_square(position, WHITE), king_square(position, BLACK)
+        if not is_attacked(position, white, BLACK, occupied) and not is_attacked(position, black, WHITE, occupied):
+            return
+
+
 @subkernel
 def _set_up(worker, variant, ranks, random):
     """Sets up a start position of the variant. Mutates `worker` and `random`."""
@@ -133,10 +178,13 @@ def _set_up(worker, variant, ranks, random):
     if variant == CHESS960 or variant == DFRC:
         white = _random_below(random, _RANKS)
         black = white if variant == CHESS960 else _random_below(random, _RANKS)
-    clear(position)
-    _place(position, WHITE, ranks, white)
-    _place(position, BLACK, ranks, black)
-    position.castling = position.pieces[ROOK]
+    if variant == ENDGAME:
+        _set_up_endgame(position, random)
+    else:
+        clear(position)
+        _place(position, WHITE, ranks, white)
+        _place(position, BLACK, ranks, black)
+        position.castling = position.pieces[ROOK]
     complete(position)
     worker.root_index = 0
     _remember(worker)
