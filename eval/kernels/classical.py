@@ -99,18 +99,17 @@ def tapered(middlegame, endgame, phase, scale):
 
 
 @inlined
-def _scale(position, endgame):
-    """Returns `scale_of`, int64, for White if `endgame` (White's minus Black's) is positive, else for Black."""
-    return scale_of(position, np.int64(1 if endgame > 0 else 0))
+def _scale(position, middlegame, endgame):
+    """Returns `scale_of`, int64, for the side that leads by `endgame` (White's minus Black's), else by `middlegame`."""
+    return scale_of(position, np.int64(1 if (endgame if endgame != 0 else middlegame) > 0 else 0))
 
 
 @subkernel
 def evaluate(position, workspace):
     """Returns the classical evaluation in int64 centipawns from the side to move's view. Mutates `workspace`."""
     packed = packed_sum(position, workspace, None)
-    endgame = unpack_endgame(packed)
-    scale = _scale(position, endgame)
-    white = tapered(unpack_middlegame(packed), endgame, game_phase(position), scale)
+    middlegame, endgame = unpack_middlegame(packed), unpack_endgame(packed)
+    white = tapered(middlegame, endgame, game_phase(position), _scale(position, middlegame, endgame))
     return white * (2 * position.turn - 1)
 
 
@@ -126,7 +125,7 @@ def evaluation_terms(position, workspace, trace, summary):
     summary[MIDDLEGAME] = unpack_middlegame(packed)
     summary[ENDGAME] = unpack_endgame(packed)
     summary[PHASE] = game_phase(position)
-    summary[SCALE] = _scale(position, summary[ENDGAME])
+    summary[SCALE] = _scale(position, summary[MIDDLEGAME], summary[ENDGAME])
     for color in range(2):
         price = price_of(workspace.danger[color])
         summary[PRICES + 2 * color] = unpack_middlegame(price)
