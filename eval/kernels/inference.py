@@ -12,7 +12,7 @@ from engine.compiler.jit import kernel, subkernel
 from eval.kernels.accumulator import accumulator_start, update
 from eval.kernels.features import output_bucket
 from eval.kernels.vectors import screlu_dot
-from eval.network.layout import QA, QB
+from eval.network.layout import ONE, QB
 
 #: The largest absolute value, in centipawns, of a network's or a custom evaluation. It is below mate scores.
 EVALUATION_LIMIT: Final = 30_000
@@ -38,7 +38,7 @@ def evaluate_with_network(network, accumulators, stack, ply):
     weights = bucket * 2 * hidden
     total = screlu_dot(accumulators.values, own, network.output, weights, hidden)
     total += screlu_dot(accumulators.values, other, network.output, weights + hidden, hidden)
-    value = (total // QA + np.int64(network.output_bias[bucket])) * network.scale // (QA * QB)
+    value = (total + np.int64(network.output_bias[bucket])) * network.scale // (ONE * QB)
     return min(max(value, -EVALUATION_LIMIT), EVALUATION_LIMIT)
 
 

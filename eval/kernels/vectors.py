@@ -132,7 +132,7 @@ def add_add_sub_sub(
 
 def _dot_twin(values: Any, start: int, weights: Any, first: int, count: int) -> Any:
     clipped = np.clip(values[start : start + count], 0, QA).astype(np.int64)
-    return np.int64((clipped * clipped * weights[first : first + count]).sum())
+    return np.int64(((clipped * clipped + 256) // 512 * weights[first : first + count]).sum())
 
 
 def _part(builder: Any, vector: Any, lanes: list[int]) -> Any:
@@ -141,45 +141,83 @@ def _part(builder: Any, vector: Any, lanes: list[int]) -> Any:
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
 
 
-def _multiply_pairs(builder: Any, name: str, a: Any, b: Any) -> Any:
-    """Applies the instruction `name` to `a` and `b`: it multiplies int16 lanes and adds neighbouring products."""
-    result = ir.VectorType(_I32, a.type.count // 2)
+def _call(builder: Any, name: str, result: Any, a: Any, b: Any) -> Any:
+    """Applies the instruction `name` to two vectors of one type; returns a vector of the type `result`."""
     function_type = ir.FunctionType(result, [a.type, b.type])
     function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
     return builder.call(function, [a, b])
 
 
-def _pairs_512(builder: Any, a: Any, b: Any) -> Any:
-    return _multiply_pairs(builder, "llvm.x86.avx512.pmaddw.d.512", a, b)
+def _halves(builder: Any, vector: Any) -> tuple[Any, Any]:
+    half = vector.type.count // 2
+    return _part(builder, vector, list(range(half))), _part(builder, vector, list(range(half, 2 * half)))
 
 
-def _pairs_256(builder: Any, a: Any, b: Any) -> Any:
-    halves = []
-    for lanes in (list(range(BLOCK // 2)), list(range(BLOCK // 2, BLOCK))):
-        left, right = _part(builder, a, lanes), _part(builder, b, lanes)
-        halves.append(_multiply_pairs(builder, "llvm.x86.avx2.pmadd.wd", left, right))
-    mask = ir.Constant(ir.VectorType(_I32, BLOCK // 2), list(range(BLOCK // 2)))
-    return builder.shuffle_vector(halves[0], halves[1], mask)
+def _joined(builder: Any, first: Any, second: Any) -> Any:
+    mask = ir.Constant(ir.VectorType(_I32, 2 * first.type.count), list(range(2 * first.type.count)))
+    return builder.shuffle_vector(first, second, mask)
 
 
-def _pairs_anywhere(builder: Any, a: Any, b: Any) -> Any:
-    wide = ir.VectorType(_I32, BLOCK)
-    product = builder.mul(builder.sext(a, wide), builder.sext(b, wide))
-    even, odd = (_part(builder, product, list(range(first, BLOCK, 2))) for first in (0, 1))
-    return builder.add(even, odd)
+# Each class has two operations on a block: `square` returns (value^2 + 256) // 512 for each lane of int16 from 0 to QA;
+# `pairs` multiplies lanes of int16 and returns the sums of neighbouring products in lanes of int32.
 
 
-def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
-    """Returns a machine operation for the output layer's dot product. `multiply_pairs` is `_pairs_512`, for example."""
+class _With512:
+    @staticmethod
+    def square(builder: Any, value: Any) -> Any:
+        # The instruction returns (a * b + 2^14) >> 15.
+        return _call(builder, "llvm.x86.avx512.pmul.hr.sw.512", _BLOCK, builder.shl(value, _splat(_BLOCK, 6)), value)
+
+    @staticmethod
+    def pairs(builder: Any, a: Any, b: Any) -> Any:
+        return _call(builder, "llvm.x86.avx512.pmaddw.d.512", _SUMS, a, b)
+
+
+class _With256:
+    @staticmethod
+    def square(builder: Any, value: Any) -> Any:
+        shifted = _halves(builder, builder.shl(value, _splat(_BLOCK, 6)))
+        found = (
+            _call(builder, "llvm.x86.avx2.pmul.hr.sw", a.type, a, b)
+            for a, b in zip(shifted, _halves(builder, value), strict=True)
+        )
+        return _joined(builder, *found)
+
+    @staticmethod
+    def pairs(builder: Any, a: Any, b: Any) -> Any:
+        result = ir.VectorType(_I32, BLOCK // 4)
+        halves = zip(_halves(builder, a), _halves(builder, b), strict=True)
+        return _joined(builder, *(_call(builder, "llvm.x86.avx2.pmadd.wd", result, *half) for half in halves))
+
+
+class _Anywhere:
+    @staticmethod
+    def square(builder: Any, value: Any) -> Any:
+        wide = ir.VectorType(_I32, BLOCK)
+        root = builder.zext(value, wide)
+        rounded = builder.add(builder.mul(root, root), _splat(wide, 256))
+        return builder.trunc(builder.lshr(rounded, _splat(wide, 9)), _BLOCK)
+
+    @staticmethod
+    def pairs(builder: Any, a: Any, b: Any) -> Any:
+        wide = ir.VectorType(_I32, BLOCK)
+        product = builder.mul(builder.sext(a, wide), builder.sext(b, wide))
+        even, odd = (_part(builder, product, list(range(first, BLOCK, 2))) for first in (0, 1))
+        return builder.add(even, odd)
+
+
+def _screlu_dot(unit: Any) -> Any:
+    """Returns a machine operation for the dot product of the output layer. `unit` is one of the classes above."""
 
     @machine_op(_dot_twin)
     def screlu_dot(typingctx: Any, values: Any, start: Any, weights: Any, first: Any, count: Any) -> Any:
-        """Returns the exact sum of clip(values[start + i], 0, QA)^2 * weights[first + i] for i below `count`, as int64.
+        """Returns the exact sum of (clipped^2 + 256) // 512 * weights[first + i], where clipped is values[start + i]
+        limited to 0 to QA, for i below `count`, as int64.
 
         `values` and `weights` are int16 arrays, `count` is a multiple of BLOCK up to MAX_HIDDEN, and weights are
-        within +-OUTPUT_LIMIT. Then nothing overflows: clip * weight is at most 255 * 127 = 32,385, which fits into
-        int16. Two of these products, each multiplied by its clip again, add up to at most 16,516,350. Each of the 16
-        int32 lanes adds up at most 512 / 32 = 16 such pairs: 264,261,600. Only the sum of the lanes needs 64 bits.
+        within +-OUTPUT_LIMIT. Then nothing overflows: an activation is at most 510, so a pair of products is at most
+        2 * 510 * 16,384 = 16,711,680. Each of the 16 int32 lanes adds at most 1024 / 32 = 32 pairs: 534,773,760. Only
+        the sum of the lanes needs 64 bits.
         """
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -195,7 +233,7 @@ def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
                 weight = _load(context, builder, weights_type, weights, builder.add(first, offset))
                 for bound, sign in ((_splat(_BLOCK, 0), ">"), (_splat(_BLOCK, QA), "<")):
                     value = builder.select(builder.icmp_signed(sign, value, bound), value, bound)
-                pairs = multiply_pairs(builder, builder.mul(value, weight), value)
+                pairs = unit.pairs(builder, unit.square(builder, value), weight)
                 builder.store(builder.add(builder.load(sums), pairs), sums)
             lanes = builder.load(sums)
             total = ir.Constant(_I64, 0)
@@ -211,12 +249,8 @@ def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
 
 #: The dot products that this CPU can run, by the width of their instructions in bits; key 0 works on any CPU.
 SCRELU_DOTS: Final = {
-    bits: _screlu_dot(pairs)
-    for bits, pairs, needed in (
-        (512, _pairs_512, "avx512bw"),
-        (256, _pairs_256, "avx2"),
-        (0, _pairs_anywhere, None),
-    )
+    bits: _screlu_dot(unit)
+    for bits, unit, needed in ((512, _With512, "avx512bw"), (256, _With256, "avx2"), (0, _Anywhere, None))
     if needed is None or CPU_FEATURES.get(needed, False)
 }
 

@@ -34,7 +34,7 @@ from engine.files import Output, parse_json, read_bytes, reason, shown
 from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, MOST_PIECES, OUTPUT_LIMIT, QA, QB, new_network
 
 MAGIC: Final = b"SECATNET"
-VERSION: Final = 1
+VERSION: Final = 2
 
 #: The name of the feature set that `eval.kernels.features` computes.
 FEATURE_SET: Final = "mirrored-768"
@@ -243,7 +243,7 @@ def read_network(path: Path) -> Network:
 def read_network_file(path: Path) -> tuple[bytes, Network]:
     """Returns the bytes of a network file and the network in them. Raises NetworkError like `read_network`."""
     try:
-        data = read_bytes(path, 1 << 22)
+        data = read_bytes(path, 1 << 24)
         return data, decode_network(data)
     except OSError as error:
         raise NetworkError(f"{shown(path)}: {reason(error)}") from None

@@ -2,11 +2,13 @@
 
     accumulator[p]  = bias + sum of the rows of the features that perspective p sees          int16[hidden]
     clipped         = min(max(accumulator, 0), QA)
-    total           = sum over own and opponent's perspective of clipped^2 * output weight    exact integer
-    evaluation      = (total // QA + output bias) * scale // (QA * QB)                        centipawns
+    activation      = (clipped^2 + 256) // 512                                                0 to ONE
+    total           = sum over own and opponent's perspective of activation * output weight   exact integer
+    evaluation      = (total + output bias) * scale // (ONE * QB)                             centipawns
 
 Divisions round down; `eval.kernels.inference` clamps the result. The evaluation is from the view of the side to move,
-whose perspective comes first in the output weights. QA represents 1.0 in accumulators, QB in output weights.
+whose perspective comes first in the output weights. QA, ONE and QB represent 1.0 in accumulators, activations and
+output weights.
 """
 
 from __future__ import annotations
@@ -23,16 +25,17 @@ FEATURES: Final = 768
 #: The largest number of pieces that a position can have.
 MOST_PIECES: Final = 32
 
-#: The integers that represent 1.0: QA in accumulators, QB in output weights.
-QA: Final = 255
-QB: Final = 64
+#: The integers that represent 1.0 in accumulators, in activations and in output weights.
+QA: Final = 511
+ONE: Final = (QA * QA + 256) // 512
+QB: Final = 8192
 
-#: The largest absolute value of an output weight. The dot product needs this limit: QA * weight must fit into int16.
-OUTPUT_LIMIT: Final = 127
+#: The largest absolute value of an output weight, twice QB. It keeps the sums of `vectors.screlu_dot` within 32 bits.
+OUTPUT_LIMIT: Final = 2 * QB
 
 #: An accumulator's length is a multiple of BLOCK and at most MAX_HIDDEN.
 BLOCK: Final = 32
-MAX_HIDDEN: Final = 512
+MAX_HIDDEN: Final = 1024
 
 #: The numbers of output layers (buckets) that a network may have; see `eval.kernels.features.output_bucket`.
 BUCKETS: Final = (1, 8)
@@ -45,7 +48,7 @@ NETWORK: Final = np.dtype(
         ("features", np.int16, (FEATURES * MAX_HIDDEN,)),
         ("bias", np.int16, (MAX_HIDDEN,)),
         ("output", np.int16, (max(BUCKETS) * 2 * MAX_HIDDEN,)),
-        # In units of 1 / (QA * QB).
+        # In units of 1 / (ONE * QB).
         ("output_bias", np.int32, (max(BUCKETS),)),
         # The length of an accumulator; 0 if there is no network.
         ("hidden", np.int64),

@@ -7,7 +7,7 @@ import numpy as np
 
 from eval.kernels.inference import EVALUATION_LIMIT
 from eval.network.format import Network
-from eval.network.layout import QA, QB
+from eval.network.layout import ONE, QA, QB
 
 
 def active_features(board: chess.Board, perspective: chess.Color) -> list[int]:
@@ -35,7 +35,7 @@ def integer_score(network: Network, board: chess.Board) -> int:
     total = 0
     for side, perspective in enumerate((board.turn, not board.turn)):
         rows = network.features[active_features(board, perspective)].astype(np.int64)
-        clipped = np.clip(network.bias + rows.sum(axis=0), 0, QA)
-        total += int((clipped**2 * network.output[bucket, side]).sum())
-    value = (total // QA + int(network.output_bias[bucket])) * network.scale // (QA * QB)
+        activations = (np.clip(network.bias + rows.sum(axis=0), 0, QA) ** 2 + 256) // 512
+        total += int((activations * network.output[bucket, side]).sum())
+    value = (total + int(network.output_bias[bucket])) * network.scale // (ONE * QB)
     return min(max(value, -EVALUATION_LIMIT), EVALUATION_LIMIT)

@@ -19,10 +19,11 @@ import mmap
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -33,7 +34,7 @@ from engine.memory import readable
 from eval.training.kernels.gradients import count_unsound
 from eval.training.kernels.records import PLY, SAMPLE
 from eval.training.samples import Filter, Samples, shard_samples
-from eval.training.shards import Shard, ShardError, built, find_shards, read_shard
+from eval.training.shards import ARCHIVED, Shard, ShardError, built, find_shards, read_shard
 
 Reals = npt.NDArray[np.float64]
 
@@ -43,6 +44,8 @@ FACTS: Final = "pool.json"
 
 #: Buckets contain at most this many positions (64 MiB) on average.
 BUCKET: Final = 1 << 21
+#: Gives a second hash of a game, which is independent of the first.
+_OTHER_HASH: Final = np.uint32(0x9E37_79B1)
 #: `Facts.slope` is fitted to the scores of at most this many positions.
 SLOPE_POSITIONS: Final = 500_000
 
@@ -80,14 +83,23 @@ class Pool:
     facts: Facts
 
 
-def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
-    """Returns a mask of the games to hold out, bool[n]: about `share` of the shard's games, selected by a hash."""
-    chosen = np.zeros(len(shard.games), np.bool_)
-    limit = share * 2.0**32
+def game_hashes(shard: Shard) -> npt.NDArray[np.uint32]:
+    """Returns a hash of each game's start and moves, uint32[n]."""
+    hashes = np.zeros(len(shard.games), np.uint32)
     for index, (first, count) in enumerate(zip(shard.first.tolist(), shard.games["plies"].tolist(), strict=True)):
         moves = np.ascontiguousarray(shard.plies[first : first + count]["move"])
-        chosen[index] = zlib.crc32(moves.tobytes(), zlib.crc32(shard.games[index]["start"].tobytes())) < limit
-    return chosen
+        hashes[index] = zlib.crc32(moves.tobytes(), zlib.crc32(shard.games[index]["start"].tobytes()))
+    return hashes
+
+
+def held_out(hashes: npt.NDArray[np.uint32], share: float) -> npt.NDArray[np.bool_]:
+    """Selects about `share` of the games for validation by their hashes; returns a mask, bool[n]."""
+    return hashes < share * 2.0**32
+
+
+def used(hashes: npt.NDArray[np.uint32], weight: float) -> npt.NDArray[np.bool_]:
+    """Selects about `weight` of the games for use by their hashes, whether they are held out or not; bool[n]."""
+    return hashes * _OTHER_HASH < weight * 2.0**32
 
 
 def build_pool(
@@ -98,27 +110,32 @@ def build_pool(
     seed: int,
     partial: bool = False,
     on_shard: Callable[[int, int], None] = lambda shards, positions: None,
+    weights: Mapping[str, float] = MappingProxyType({}),
 ) -> Facts:
     """Decodes, filters, splits and shuffles shards (see `find_shards`) into a pool in `folder`; returns its facts.
 
-    `folder` must contain no files of a pool. `share` is the share of games to hold out for validation. The same shards
+    `folder` must contain no files of a pool. `share` is the share of games to hold out for validation. `weights` gives
+    the share of the games to use, 0 to 1, for some of `paths`; all games of the other paths are used. The same shards
     in the same order and the same arguments give the same files of positions. After each shard, calls `on_shard` with
     the total numbers of shards and positions. Raises OSError, and ShardError if shards or positions are unusable.
     """
     began = time.perf_counter()
     rng = np.random.default_rng([seed, 0])
-    # Each position takes at least the four bytes of a PLY, so the sizes of the files bound the number of positions.
-    shards = find_shards(paths, partial)
-    count = sum(path.stat().st_size for path in shards) // PLY.itemsize // BUCKET + 1
+    # Each position takes at least the four bytes of a PLY, or one in an archive, so the sizes of the files bound the
+    # number of positions.
+    shards = [(shard, weights.get(str(path), 1.0)) for path in paths for shard in find_shards([path], partial)]
+    most = sum(path.stat().st_size // (1 if path.suffix == ARCHIVED else PLY.itemsize) for path, _ in shards)
+    count = most // BUCKET + 1
     training = validation = crc = kept_crc = 0
     sources: list[dict[str, Any]] = []
     with ExitStack() as files:
         dealt = [files.enter_context(open_regular(folder / str(number), "x+b")) for number in range(count)]
         checking = files.enter_context(open_regular(folder / VALIDATION, "xb"))
-        for path in shards:
+        for path, weight in shards:
             shard = read_shard(path)
-            out = held_out(shard, share)
-            learning, kept = shard_samples(shard, wanted, ~out), shard_samples(shard, wanted, out)
+            hashes = game_hashes(shard)
+            out, use = held_out(hashes, share), used(hashes, weight)
+            learning, kept = shard_samples(shard, wanted, use & ~out), shard_samples(shard, wanted, use & out)
             unsound = int(count_unsound(learning) + count_unsound(kept))
             if unsound:
                 invalid = count_of(unsound, "invalid position")
@@ -129,7 +146,7 @@ def build_pool(
             for number, file in enumerate(dealt):
                 file.write(learning[choice == number].tobytes())
             training, validation = training + len(learning), validation + len(kept)
-            sources.append({**shard.settings, "games": len(shard.games)})
+            sources.append({**shard.settings, "games": int(use.sum())})
             on_shard(len(sources), training + validation)
         learnt = files.enter_context(open_regular(folder / TRAINING, "xb"))
         for number, file in enumerate(dealt):

@@ -9,41 +9,33 @@ import numpy as np
 import numpy.typing as npt
 
 from eval.network.format import SCALE, Network
-from eval.network.layout import MOST_PIECES, OUTPUT_LIMIT, QA, QB
+from eval.network.layout import MOST_PIECES, ONE, QA, QB
 from eval.training.kernels import gradients
-from eval.training.kernels.gradients import Integers, Layers
+from eval.training.kernels.gradients import Integers, Layers, by_block, by_row
 
 #: The number of positions to score at a time.
 _CHUNK: Final = 65_536
 
 
 def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
-    """Returns `layers` as a network of integers: features in units of 1 / QA, output weights in units of 1 / QB.
-
-    The integers of the output weights must be from -127 to 127. To use as much of that range as an integer scale
-    allows, the output weights are multiplied by a factor, and the network's scale is SCALE divided by that factor.
-    """
+    """Returns `layers` as a network of integers: features in units of 1 / QA, output weights in units of 1 / QB."""
     buckets, width = layers.output.shape
-    output = layers.output.astype(np.float64)
-    scale = max(math.ceil(SCALE * float(np.abs(output).max()) * QB / OUTPUT_LIMIT), 1)
-    stretch = SCALE / scale
     return Network(
-        features=np.rint(layers.features.astype(np.float64) * QA).astype(np.int16),
+        features=np.rint(by_row(layers.features).astype(np.float64) * QA).astype(np.int16),
         bias=np.rint(layers.bias.astype(np.float64) * QA).astype(np.int16),
-        output=np.rint(output * (stretch * QB)).astype(np.int16).reshape(buckets, 2, width // 2),
-        output_bias=np.rint(layers.output_bias.astype(np.float64) * (stretch * QA * QB)).astype(np.int32),
-        scale=scale,
+        output=np.rint(layers.output.astype(np.float64) * QB).astype(np.int16).reshape(buckets, 2, width // 2),
+        output_bias=np.rint(layers.output_bias.astype(np.float64) * (ONE * QB)).astype(np.int32),
         provenance=provenance,
     )
 
 
 def restore(network: Network, layers: Layers) -> None:
     """Writes a network's weights into `layers` (mutated) of the same size: inverts `quantised`, except for rounding."""
-    layers.features[:] = network.features / QA
+    layers.features[:] = by_block(network.features / QA)
     layers.bias[:] = network.bias / QA
     stretch = SCALE / network.scale
     layers.output[:] = network.output.reshape(layers.output.shape) / (stretch * QB)
-    layers.output_bias[:] = network.output_bias / (stretch * QA * QB)
+    layers.output_bias[:] = network.output_bias / (stretch * ONE * QB)
 
 
 def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:

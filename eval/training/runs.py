@@ -55,8 +55,9 @@ _POOL: Final = (TRAINING, VALIDATION, FACTS)
 @dataclass(frozen=True)
 class Run:
     """A recipe and its data. `data` lists shards and folders of shards; `partial` includes unfinished shards. `wanted`
-    is the filter of positions. `validation` is the share of games to hold out. `network` is the SHA-256 of the network
-    file that the run may replace, or "". Raises TrainingError if a value is out of range.
+    is the filter of positions. `validation` is the share of games to hold out. `weights` gives the share of the games
+    to use from some of `data`. `network` is the SHA-256 of the network file that the run may replace, or "". Raises
+    TrainingError if a value is out of range.
     """
 
     recipe: Recipe
@@ -64,9 +65,15 @@ class Run:
     partial: bool = False
     wanted: Filter = field(default_factory=Filter)
     validation: float = 0.02
+    weights: dict[str, float] = field(default_factory=dict)
     network: str = ""
 
     def __post_init__(self) -> None:
+        for path, weight in self.weights.items():
+            if path not in self.data:
+                raise TrainingError(f"weight: {printable(path)} is not among the data")
+            if not 0.0 < weight <= 1.0:
+                raise TrainingError(f"weight of {printable(path)} must be more than 0 and at most 1 (got {weight:g})")
         if not 0.0 <= self.validation < 1.0:
             raise TrainingError(f"validation must be at least 0 and less than 1 (got {self.validation:g})")
         if self.wanted.halfmoves < 1:

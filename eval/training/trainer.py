@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final
@@ -20,9 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
-from engine.files import count_of
+from engine.files import count_of, quoted
 from eval.network.format import SCALE, Network
 from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN
+from eval.training.accelerator import Accelerator
 from eval.training.kernels.gradients import (
     CHUNK,
     Blend,
@@ -40,8 +41,14 @@ from eval.training.quantise import restore
 
 #: The standard deviation of the initial feature weights. For a sum of 22 weights, one per piece, it is about 0.5.
 _FEATURE_SPREAD: Final = 0.1
+#: Standard deviation of the noise in the feature weights of copied neurons: a twentieth of these weights' own.
+_COPY_NOISE: Final = 0.01
 #: The initial value of the accumulators' biases.
 _FIRST_BIAS: Final = 0.1
+
+
+#: Where to train: see `Recipe.device`.
+DEVICES: Final = ("cpu", "gpu", "jax")
 
 
 class TrainingError(CommandError, ValueError):
@@ -56,7 +63,8 @@ class Recipe:
     data. `scale` is the sigmoid's scale in centipawns, 0 for the scale with which scores predict results best. After
     `warm_up` steps (at most a tenth of all steps), the learning rate falls from `rate` to `last_rate`. In each step,
     weights decay by `decay` times the learning rate. Gradients with a norm above `clip` are scaled down to `clip`.
-    `start` is the start network's digest, or "" for random weights. Raises TrainingError if a value is out of range.
+    `start` is the start network's digest, or "" for random weights. `device` is "cpu" for the kernels, or a device of
+    JAX: "gpu", or "jax" for the one that JAX prefers. Raises TrainingError if a value is out of range.
     """
 
     hidden: int = 128
@@ -74,6 +82,7 @@ class Recipe:
     seed: int = 1
     threads: int = 1
     start: str = ""
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         if self.hidden % BLOCK or not BLOCK <= self.hidden <= MAX_HIDDEN:
@@ -86,6 +95,10 @@ class Recipe:
             raise TrainingError(f"batch-size must be a positive multiple of {unit}{threads} (got {self.batch_size})")
         if not 0.0 <= self.result_share <= 1.0:
             raise TrainingError(f"result-share must be 0 to 1 (got {self.result_share:g})")
+        if self.device not in DEVICES:
+            raise TrainingError(
+                f"device must be {', '.join(DEVICES[:-1])} or {DEVICES[-1]} (got {quoted(self.device)})"
+            )
         for name in ("superbatches", "threads", "rate", "clip"):
             if not getattr(self, name) > 0:
                 raise TrainingError(f"{name.replace('_', '-')} must be greater than 0 (got {getattr(self, name):g})")
@@ -154,15 +167,31 @@ def first_state(recipe: Recipe) -> State:
 
 
 def state_from(network: Network, recipe: Recipe) -> State:
-    """Returns a state with a network's weights. Raises TrainingError if the recipe is for a network of another size."""
-    if (network.hidden, network.buckets) != (recipe.hidden, recipe.buckets):
+    """Returns a state with a network's weights, widened if the recipe asks for a multiple of its width.
+
+    Each neuron is copied, with a little noise so that its copies learn different things, and its output weights are
+    divided among them. (Tianqi Chen et al., "Net2Net", 2016.) Raises TrainingError if the recipe is for a network of
+    another size.
+    """
+    copies, rest = divmod(recipe.hidden, network.hidden)
+    if rest or network.buckets != recipe.buckets:
         raise TrainingError(
-            f"the start network must have hidden={recipe.hidden} and buckets={recipe.buckets} "
+            f"the start network's hidden must divide {recipe.hidden} and its buckets must be {recipe.buckets} "
             f"(got {network.hidden} and {network.buckets})"
         )
+    narrow = layers_of(new_vector(parameter_count(network.hidden, network.buckets)), network.hidden, network.buckets)
+    restore(network, narrow)
     size = parameter_count(recipe.hidden, recipe.buckets)
     state = State(new_vector(size), new_vector(size), new_vector(size))
-    restore(network, layers_of(state.parameters, recipe.hidden, recipe.buckets))
+    layers = layers_of(state.parameters, recipe.hidden, recipe.buckets)
+    layers.features[:] = np.tile(narrow.features, (copies, 1, 1))
+    layers.bias[:] = np.tile(narrow.bias, copies)
+    output = narrow.output.reshape(network.buckets, 2, network.hidden) / copies
+    layers.output[:] = np.tile(output, copies).reshape(layers.output.shape)
+    layers.output_bias[:] = narrow.output_bias
+    if copies > 1:
+        rng = np.random.default_rng([recipe.seed, 3])
+        layers.features[:] += rng.normal(0.0, _COPY_NOISE, layers.features.shape)
     return state
 
 
@@ -179,6 +208,7 @@ class Trainer:
         self.steps = max(1, recipe.superbatch_size // recipe.batch_size) if recipe.superbatch_size else a_pass
         self.layers = layers_of(state.parameters, recipe.hidden, recipe.buckets)
         self._blend = Blend(float(recipe.result_share), float(self.scale))
+        self._accelerator = None if recipe.device == "cpu" else Accelerator(recipe, self.scale)
         size = len(state.parameters)
         self._gradients = new_vector(recipe.threads * size).reshape(recipe.threads, size)
         self._gradient_layers = [layers_of(row, recipe.hidden, recipe.buckets) for row in self._gradients]
@@ -209,22 +239,32 @@ class Trainer:
         first = number * self.steps
         stream = batches(recipe.seed, len(self.pool.training) // CHUNK, recipe.batch_size // CHUNK, first)
         loss, began = 0.0, time.perf_counter()
-        # The caller's thread takes the first part of each batch.
-        with ThreadPoolExecutor(max(recipe.threads - 1, 1)) as threads:
-            for step in range(self.steps):
-                loss += self._step(threads, next(stream), first + step)
-                if not math.isfinite(loss):
-                    raise TrainingError(f"superbatch {number + 1}: the training error diverged; lower --rate")
-                done = (step + 1) * recipe.batch_size
-                speed = done / (time.perf_counter() - began)
-                on_step(Moment(number + 1, step + 1, self.steps, loss / done, speed))
-            positions = self.steps * recipe.batch_size
-            seconds = time.perf_counter() - began
-            validation, _ = self.validate()
+        for step, error in enumerate(self._errors(stream, first)):
+            loss += error
+            if not math.isfinite(loss):
+                raise TrainingError(f"superbatch {number + 1}: the training error diverged; lower --rate")
+            done = (step + 1) * recipe.batch_size
+            speed = done / (time.perf_counter() - began)
+            on_step(Moment(number + 1, step + 1, self.steps, loss / done, speed))
+        positions = self.steps * recipe.batch_size
+        seconds = time.perf_counter() - began
+        validation, _ = self.validate()
         rate = self.rate(first + self.steps - 1)
         entry = Entry(number + 1, positions, loss / positions, validation, rate, round(positions / seconds, 1))
         self.state.log.append(entry)
         return entry
+
+    def _errors(self, stream: Iterator[npt.NDArray[np.int64]], first: int) -> Iterator[float]:
+        """Trains a superbatch from step `first` of the run on; yields the sum of squared errors of each step."""
+        steps = range(first, first + self.steps)
+        if self._accelerator is not None:
+            rates = [self.rate(step) for step in steps]
+            yield from self._accelerator.losses(self.pool.training, stream, self.state, rates, first)
+            return
+        # The caller's thread takes the first part of each batch.
+        with ThreadPoolExecutor(max(self.recipe.threads - 1, 1)) as threads:
+            for step in steps:
+                yield self._step(threads, next(stream), step)
 
     def _step(self, threads: ThreadPoolExecutor, chunks: npt.NDArray[np.int64], step: int) -> float:
         """Trains on the batch `chunks`, in step `step` (from 0 on) of the run; returns the sum of squared errors."""

@@ -107,8 +107,8 @@ def test_in_check_the_report_says_both() -> None:
 
 def test_elsewhere_the_report_ends_with_the_network_s_word() -> None:
     board = chess.Board("4k3/pppp4/8/8/8/8/PPPP4/R3K3 w Q - 0 1")
-    assert EVALUATOR.score(board) == 499
+    assert EVALUATOR.score(board) == 500
     assert evaluation_report(board, NETWORK).splitlines()[-2:] == [
         f"Network {NETWORK.describe()}",
-        "Evaluation +4.99 pawns from White's view",
+        "Evaluation +5.00 pawns from White's view",
     ]

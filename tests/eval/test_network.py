@@ -19,7 +19,7 @@ from eval.kernels.inference import EVALUATION_LIMIT, LINE_FRAME, evaluate_line
 from eval.kernels.vectors import SCRELU_DOTS, _dot_twin
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network
-from eval.network.layout import MAX_HIDDEN, OUTPUT_LIMIT, QA, accumulator_stack
+from eval.network.layout import MAX_HIDDEN, ONE, OUTPUT_LIMIT, QA, accumulator_stack
 from eval.network.reference import active_features, bucket_of, integer_score
 from search.kernels.score import MATE_BOUND
 from tests.board.board_positions import lively_move
@@ -29,7 +29,7 @@ from tests.eval.networks import random_network
 PLIES = 60
 
 
-@pytest.mark.parametrize(("hidden", "buckets"), [(32, 1), (96, 8), (512, 8)])
+@pytest.mark.parametrize(("hidden", "buckets"), [(32, 1), (96, 8), (1024, 8)])
 def test_kernels_find_what_the_definition_says(hidden: int, buckets: int) -> None:
     network = random_network(2, hidden, buckets)
     evaluator = NetworkEvaluator(network)
@@ -75,7 +75,7 @@ def dot_kernel(dot: Any) -> Any:
 def test_every_dot_product_is_exact(bits: int) -> None:
     run = dot_kernel(SCRELU_DOTS[bits])
     rng = np.random.default_rng(bits)
-    values = rng.integers(-400, 600, 3 * MAX_HIDDEN).astype(np.int16)
+    values = rng.integers(-800, 1200, 3 * MAX_HIDDEN).astype(np.int16)
     values[:64] = np.tile([-32768, 32767, -1, 0, 1, QA - 1, QA, QA + 1], 8)
     weights = rng.integers(-OUTPUT_LIMIT, OUTPUT_LIMIT + 1, 3 * MAX_HIDDEN).astype(np.int16)
     for count in range(32, MAX_HIDDEN + 1, 32):
@@ -85,7 +85,7 @@ def test_every_dot_product_is_exact(bits: int) -> None:
     # The extremes, which the bounds in its docstring are about.
     for value, weight in ((32767, OUTPUT_LIMIT), (QA, -OUTPUT_LIMIT), (-32768, OUTPUT_LIMIT)):
         found = run(np.full(MAX_HIDDEN, value, np.int16), 0, np.full(MAX_HIDDEN, weight, np.int16), 0, MAX_HIDDEN)
-        assert found == MAX_HIDDEN * min(max(value, 0), QA) ** 2 * weight
+        assert found == MAX_HIDDEN * (ONE if value > 0 else 0) * weight
 
 
 SCRIPT = """

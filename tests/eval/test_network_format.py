@@ -49,15 +49,15 @@ def test_the_layout_is_the_documented_one() -> None:
     network = random_network(4, 64, 1)
     data = encode_network(network)
     magic, version, length = struct.unpack_from("<8sII", data)
-    assert (magic, version) == (b"SECATNET", 1)
+    assert (magic, version) == (b"SECATNET", 2)
     header = json.loads(data[16 : 16 + length])
     assert header["architecture"] == {
         "features": "mirrored-768",
         "hidden": 64,
         "activation": "screlu",
         "buckets": 1,
-        "qa": 255,
-        "qb": 64,
+        "qa": 511,
+        "qb": 8192,
         "scale": 400,
     }
     begin = -(-(16 + length) // 64) * 64
@@ -99,7 +99,7 @@ DAMAGE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("empty", lambda data: b"", "begins with b'', expected b'SECATNET'"),
     ("another file", lambda data: b"\x89PNG\r\n\x1a\n" + data, "not a network file"),
     ("cut in the head", lambda data: data[:12], "cut short: 12 bytes"),
-    ("newer", lambda data: data[:8] + b"\2" + data[9:], "version 2, expected 1"),
+    ("newer", lambda data: data[:8] + b"\3" + data[9:], "version 3, expected 2"),
     ("cut in the header", lambda data: data[:40], "the file has only 40"),
     ("header too long", lambda data: data[:12] + b"\xff\xff\xff\xff" + data[16:], "should have 4294967295 bytes"),
     ("no JSON", lambda data: sealed(data[:16] + b"!" + data[17:]), "must be JSON with architecture and provenance"),
@@ -108,9 +108,9 @@ DAMAGE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("one bit", lambda data: data[:3000] + bytes([data[3000] ^ 1]) + data[3001:], "damaged: its SHA-256 is "),
     ("other features", lambda data: with_architecture(data, features="halfkp"), "expected 'mirrored-768'"),
     ("other activation", lambda data: with_architecture(data, activation="relu"), "'relu', expected 'screlu'"),
-    ("other units", lambda data: with_architecture(data, qa=127), "qa is 127, expected 255"),
+    ("other units", lambda data: with_architecture(data, qa=127), "qa is 127, expected 511"),
     ("other width", lambda data: with_architecture(data, hidden=64), "cut short"),
-    ("great width", lambda data: with_architecture(data, hidden=544), "hidden is 544"),
+    ("great width", lambda data: with_architecture(data, hidden=1056), "hidden is 1056"),
     ("truth for a number", lambda data: with_architecture(data, buckets=True), "buckets is True, expected 1 or 8"),
     ("other buckets", lambda data: with_architecture(data, buckets=4), "buckets is 4"),
     ("no scale", lambda data: with_architecture(data, scale=0), "scale is 0"),
@@ -132,12 +132,12 @@ def test_what_is_not_whole_is_refused(damage: Callable[[bytes], bytes], message:
 def test_weights_that_could_overflow_are_refused() -> None:
     network = random_network()
     output = network.output.copy()
-    output[0, 0, 0] = -128
-    with pytest.raises(NetworkError, match="the largest absolute output weight is 128, expected at most 127"):
+    output[0, 0, 0] = -16385
+    with pytest.raises(NetworkError, match="the largest absolute output weight is 16385, expected at most 16384"):
         replace(network, output=output)
     features = network.features.copy()
     features[:, 3] = -1100
-    with pytest.raises(NetworkError, match="an accumulator may reach -35"):
+    with pytest.raises(NetworkError, match="an accumulator may reach -3"):
         replace(network, features=features)
     features[:, 3] = 0
     features[:64, 3] = 1020  # one piece type on all squares: 32 of them fit

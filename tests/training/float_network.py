@@ -11,10 +11,10 @@ import numpy.typing as npt
 from engine.board.convert import from_board
 from engine.compiler.jit import kernel
 from engine.memory import allocate
-from eval.network.format import SCALE, Network
-from eval.network.layout import QA, QB
+from eval.network.format import SCALE
+from eval.network.layout import ONE, QA, QB
 from eval.network.reference import active_features, bucket_of
-from eval.training.kernels.gradients import Blend, Layers
+from eval.training.kernels.gradients import Blend, Layers, by_row
 from eval.training.kernels.records import SAMPLE, pack
 
 Array = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ def samples_of(
 
 
 class Parameters(NamedTuple):
-    """As `Layers`, in float64."""
+    """As `Layers`, in float64, with `features` as [768][H]."""
 
     features: Array
     bias: Array
@@ -47,7 +47,8 @@ class Parameters(NamedTuple):
 
 
 def exact(layers: Layers) -> Parameters:
-    return Parameters(*(part.astype(np.float64) for part in layers))
+    features, *others = layers
+    return Parameters(*(part.astype(np.float64) for part in (by_row(features), *others)))
 
 
 def sigmoid(value: Array | float) -> Array:
@@ -70,22 +71,20 @@ def output_of(parameters: Parameters, board: chess.Board) -> float:
     return float(clipped(parameters, board) ** 2 @ parameters.output[bucket] + parameters.output_bias[bucket])
 
 
-def rounding_bound(parameters: Parameters, network: Network, board: chess.Board) -> float:
+def rounding_bound(parameters: Parameters, board: chess.Board) -> float:
     """The most centipawns that a network file may be off these parameters on a board: rounding through every step.
 
     A feature or bias is off by half a unit of 1 / QA, so the sum of n rows and the bias by (n + 1) / 2 units, which
-    clipping does not add to. A square x^2 that becomes y^2 is off by |x - y| (x + y). An output weight that was
-    stretched by SCALE / scale before it was rounded is off by half a unit of 1 / (QB stretch). The sum is divided,
-    rounded down, a bias added that is off by half: 1.5 units of 1 / (QA QB stretch). The last division costs a
-    centipawn.
+    clipping does not add to. A square x^2 that becomes y^2 is off by |x - y| (x + y). The activation is rounded to a
+    unit of 1 / ONE, and so is ONE itself. An output weight or bias is off by half a unit of 1 / QB or 1 / (ONE QB). The
+    last division costs a centipawn.
     """
-    stretch = SCALE / network.scale
     slack = (chess.popcount(board.occupied) + 1) / (2 * QA)
     roots = clipped(parameters, board)
     most = np.minimum(roots + slack, 1.0)
     weights = np.abs(parameters.output[bucket_of(board, len(parameters.output_bias))])
-    off = weights @ (slack * np.minimum(roots + most, 2.0)) + (most**2).sum() / (2 * QB * stretch)
-    return float(SCALE * (off + 1.5 / (QA * QB * stretch))) + 1.0
+    off = weights @ (slack * np.minimum(roots + most, 2.0) + 0.51 / ONE) + (most**2).sum() / (2 * QB)
+    return float(SCALE * (off + 0.5 / (ONE * QB))) + 1.0
 
 
 def loss_of(

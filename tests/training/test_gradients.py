@@ -5,15 +5,26 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from typing import Any
 
 import chess
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from engine.compiler.jit import kernel
+from engine.compiler.jit import kernel, subkernel
 from engine.memory import readable
 from eval.network.reference import active_features
+from eval.training.kernels.blocks import (
+    _activate_twin,
+    _descend_twin,
+    _gather_twin,
+    _scatter_twin,
+    activate,
+    descend,
+    gather,
+    scatter,
+)
 from eval.training.kernels.gradients import (
     CHUNK,
     Blend,
@@ -34,7 +45,7 @@ from tests.eval.eval_positions import varied
 from tests.training.float_network import exact, loss_of, samples_of
 
 BLEND = Blend(0.4, 250.0)
-HIDDEN = 32
+HIDDEN = 64
 
 
 def boards_for(count: int) -> list[chess.Board]:
@@ -75,6 +86,40 @@ def gradient_of(layers: Layers, samples: npt.NDArray[np.void], blend: Blend = BL
     return add_gradients(layers, samples, chunks, blend, new_scratch(HIDDEN), gradient), gradient
 
 
+@subkernel
+def run_blocks(sums, rows, weights, views, which):  # type: ignore[no-untyped-def]
+    if which == 0:
+        scatter(sums, 64, views, 3, 7, rows, 5)
+    elif which == 1:
+        gather(rows, 5, sums, 64, views, 3, 7)
+    elif which == 2:
+        return activate(sums, 64, rows, 5, weights, 37)
+    else:
+        descend(sums, 64, np.float32(0.3), weights, sums, 128, rows, 5)
+    return np.float32(0)
+
+
+@pytest.mark.parametrize(
+    ("which", "twin"), list(enumerate((_scatter_twin, _gather_twin, _activate_twin, _descend_twin)))
+)
+def test_operations_on_blocks_do_what_their_twins_do(which: int, twin: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(37)
+    found = [rng.normal(0.5, 0.6, 1024).astype(np.float32) for _ in range(3)]
+    wanted = [array.copy() for array in found]
+    views = rng.permutation(16).astype(np.int16)
+    result = run_blocks(*found, views, which)
+    sums, rows, weights = wanted
+    expected = (
+        lambda: twin(sums, 64, views, 3, 7, rows, 5),
+        lambda: twin(rows, 5, sums, 64, views, 3, 7),
+        lambda: twin(sums, 64, rows, 5, weights, 37),
+        lambda: twin(sums, 64, np.float32(0.3), weights, sums, 128, rows, 5),
+    )[which]()
+    for one, other in zip(found, wanted, strict=True):
+        assert one == pytest.approx(other, rel=1e-5, abs=1e-6)
+    assert which != 2 or result == pytest.approx(expected, rel=1e-5)
+
+
 @kernel
 def features_of(sample, rows):  # type: ignore[no-untyped-def]
     return sample_features(sample.position, rows)
@@ -108,8 +153,7 @@ def test_the_gradient_is_that_of_finite_differences(
     boards: list[chess.Board], samples: npt.NDArray[np.void], buckets: int
 ) -> None:
     vector, layers = random_layers(buckets, seed=34)
-    _, gradient = gradient_of(layers, samples)
-    parameters = exact(layers)
+    gradient, parameters = exact(gradient_of(layers, samples)[1]), exact(layers)
     rng = np.random.default_rng(35)
     chosen: list[tuple[str, tuple[int, ...]]] = []
     for name, size in (("features", 12), ("bias", 4), ("output", 12), ("output_bias", 2)):

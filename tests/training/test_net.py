@@ -15,7 +15,7 @@ def test_net_shows_what_a_file_is(trained: Path, tmp_path: Path, capsys: pytest.
     assert uci_main.main(["net", str(trained)]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"{trained}: (768 -> 32)x2 -> 1, 8 output layers\n")
-    for words in ("SHA-256    ", '"licence": "GPL-3.0-or-later"', '"seed": 1', "QA 255, QB 64, scale "):
+    for words in ("SHA-256    ", '"licence": "GPL-3.0-or-later"', '"seed": 1', "QA 511, QB 8192, scale "):
         assert words in out
     assert net.main([str(trained), "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)

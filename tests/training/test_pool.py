@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eval.training import pool as pool_module
-from eval.training.pool import TRAINING, VALIDATION, Facts, batches, build_pool, held_out, open_pool
+from eval.training.pool import TRAINING, VALIDATION, Facts, batches, build_pool, game_hashes, held_out, open_pool
 from eval.training.samples import ALL, Filter, Samples, samples
 from eval.training.shards import ShardError, read_shard
 
@@ -59,7 +59,8 @@ def test_positions_are_shuffled_well(made: Path, tmp_path: Path, monkeypatch: py
 
 def test_whole_games_are_held_out_whatever_the_seed(made: Path, tmp_path: Path) -> None:
     shard = read_shard(made / "shard-000000.games")
-    some, more = held_out(shard, 0.1), held_out(shard, 0.5)
+    hashes = game_hashes(shard)
+    some, more = held_out(hashes, 0.1), held_out(hashes, 0.5)
     assert 0 < some.sum() < more.sum() < 64
     assert (more | ~some).all()
     assert build(tmp_path / "a", made) == build(tmp_path / "again", made)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,9 @@ from engine.version import version
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import network_digest, read_network
 from eval.training.commands import train
-from eval.training.pool import open_pool
+from eval.training.pool import game_hashes, open_pool, used
 from eval.training.quantise import integer_scores
+from eval.training.shards import read_shard
 from tests.conftest import PROJECT
 from tests.training.conftest import TINY, arguments
 from tests.training.positions import unpacked
@@ -107,7 +109,7 @@ def test_a_resumed_run_keeps_its_recipe_and_its_data(
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--hidden", "7"], "hidden must be a multiple of 32 up to 512 (got 7)"),
+        (["--hidden", "7"], "hidden must be a multiple of 32 up to 1024 (got 7)"),
         (["--halfmoves", "0"], "halfmoves must be greater than 0 (got 0)"),
         (["--validation", "1"], "validation must be at least 0 and less than 1 (got 1)"),
     ],
@@ -163,13 +165,39 @@ def test_a_network_is_trained_further(made: Path, trained: Path, tmp_path: Path)
     assert read_network(output).provenance["training_error"] < before.provenance["training_error"]
 
 
+def test_a_network_is_widened(made: Path, trained: Path, tmp_path: Path) -> None:
+    """Copied neurons evaluate almost as before, and training tells them apart."""
+    output = tmp_path / "wide.snet"
+    more = ["--start", str(trained), "--hidden", "64", "--superbatches", "1", "--quiet"]
+    assert uci_main.main(arguments(made, output, *more, "--rate", "1e-9")) == 0
+    before, after = read_network(trained), read_network(output)
+    assert after.hidden == 64
+    samples = open_pool(output.with_suffix(".training")).validation
+    differences = integer_scores(after, samples) - integer_scores(before, samples)
+    assert np.sqrt(np.mean(differences**2)) < 30
+    halves = after.features[:, :32].astype(int), after.features[:, 32:].astype(int)
+    assert 0 < np.abs(halves[0] - halves[1]).mean() < 10
+
+
+def test_data_have_weights(made: Path, copied: Callable[[], Path], tmp_path: Path) -> None:
+    """The same games are used at every start, and the network's file says how many."""
+    path, output = copied(), tmp_path / "net.snet"
+    weighted = ["train", str(path), *arguments(made, output, "--weight", f"{path}=0.5", "--quiet")[1:]]
+    assert uci_main.main(weighted) == 0
+    (source,) = read_network(output).provenance["data"]["sources"]
+    games = int(used(game_hashes(read_shard(path)), 0.5).sum())
+    assert 16 < games < 48
+    assert source["games"] == 64 + games
+    assert train.main(["--output", str(output), "--resume", "--quiet", "--weight", f"{path}=0.4"]) == 2
+
+
 def test_networks_that_cannot_be_trained_further(
     made: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     damaged = tmp_path / "damaged.snet"
     damaged.write_bytes(trained.read_bytes()[:-1])
     for start, more, words in (
-        (trained, ["--hidden", "64"], "the start network must have hidden=64 and buckets=8 (got 32 and 8)"),
+        (trained, ["--buckets", "1"], "the start network's hidden must divide 32 and its buckets must be 1 "),
         (tmp_path / "none.snet", [], f"{tmp_path / 'none.snet'}: No such file or directory"),
         (damaged, [], f"{damaged}: the file is cut short: "),
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy.typing as npt
 import pytest
 
 from engine.memory import readable
+from eval.training.accelerator import DeviceError
 from eval.training.kernels.gradients import CHUNK
 from eval.training.kernels.records import SAMPLE
 from eval.training.pool import Facts, Pool
@@ -106,6 +108,32 @@ def test_training_twice_gives_the_same(pool: Pool) -> None:
     assert other.state.parameters.tobytes() != one.state.parameters.tobytes()
 
 
+def test_jax_trains_like_the_kernels(pool: Pool, tmp_path: Path) -> None:
+    pytest.importorskip("jax", reason="the extra gpu is not installed")
+    recipe = replace(RECIPE, hidden=64, buckets=8, result_share=0.3, rate=0.003, clip=0.02, threads=2)
+    ours, theirs = trained(recipe, pool), Trainer(replace(recipe, device="jax"), pool, first_state(recipe))
+    outputs = (output_of(tmp_path, CHECKPOINT), output_of(tmp_path, LOG))
+    for expected in ours.state.log:
+        entry = theirs.superbatch()
+        assert entry.training == pytest.approx(expected.training, rel=1e-3)
+        assert entry.validation == pytest.approx(expected.validation, rel=1e-3)
+        save_state(outputs, theirs.state)
+        theirs = Trainer(theirs.recipe, pool, load_state(tmp_path, theirs.recipe))
+    np.testing.assert_allclose(theirs.state.parameters, ours.state.parameters, atol=2e-3)
+    assert np.abs(ours.state.parameters - first_state(recipe).parameters).max() > 0.05
+
+
+def test_a_missing_gpu_is_named(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = replace(RECIPE, device="gpu")
+    jax = pytest.importorskip("jax", reason="the extra gpu is not installed")
+    monkeypatch.setattr(jax, "devices", lambda kind: (_ for _ in ()).throw(RuntimeError(f"no {kind} backend")))
+    with pytest.raises(DeviceError, match="JAX finds no GPU: no gpu backend"):
+        Trainer(recipe, pool, first_state(recipe))
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.raises(DeviceError, match=r"needs JAX: pip install 'secateur\[gpu\]'"):
+        Trainer(recipe, pool, first_state(recipe))
+
+
 def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:
     trainer = Trainer(RECIPE, pool, first_state(RECIPE))
     save_state((output_of(tmp_path, CHECKPOINT), output_of(tmp_path, LOG)), trainer.state)
@@ -154,12 +182,13 @@ def test_no_validation_is_no_error(pool: Pool) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"hidden": 48}, "hidden must be a multiple of 32 up to 512 (got 48)"),
+        ({"hidden": 48}, "hidden must be a multiple of 32 up to 1024 (got 48)"),
         ({"buckets": 4}, "buckets must be 1 or 8 (got 4)"),
         ({"batch_size": 100}, "batch-size must be a positive multiple of 128 (got 100)"),
         ({"threads": 3}, "batch-size must be a positive multiple of 384 with 3 threads (got 256)"),
         ({"result_share": 1.5}, "result-share must be 0 to 1 (got 1.5)"),
         ({"rate": math.nan}, "rate must be greater than 0 (got nan)"),
+        ({"device": "tpu"}, "device must be cpu, gpu or jax (got 'tpu')"),
         ({"seed": -1}, "seed must be 0 or more (got -1)"),
     ],
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engine.arguments import Parser, command
 from engine.errors import CommandError, UsageError, arguments_are_judged
-from engine.files import Output, shown
+from engine.files import Output, quoted, shown
 from engine.progress import Steps
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
         ("--decay", float, None, "weight decay (default 0.01)"),
         ("--clip", float, None, "largest norm of a gradient (default 1)"),
         ("--seed", int, None, "seed of the initial weights and the order of positions (default 1)"),
+        ("--device", str, "cpu|gpu|jax", "train on the processor, or with JAX on a GPU or its choice (default cpu)"),
     ),
 }
 
@@ -81,6 +82,13 @@ def _parser() -> Parser:
         "--threads", type=int, metavar="N", help=f"number of threads (default here: {_default_threads()})"
     )
     add_flag = groups["positions"].add_argument
+    add_flag(
+        "--weight",
+        action="append",
+        type=_weight,
+        metavar="FOLDER=0..1",
+        help="use only this share of the games in one of the folders or shards; repeatable",
+    )
     add_flag("--partial", action="store_true", default=None, help="also use unfinished shards")
     add_flag(
         "--noisy",
@@ -94,6 +102,14 @@ def _parser() -> Parser:
     output.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
     return parser
+
+
+def _weight(text: str) -> tuple[str, float]:
+    path, found, number = text.rpartition("=")
+    try:
+        return path, float(number if found else "")
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected FOLDER=NUMBER, got {quoted(text)}") from None
 
 
 def _default_threads() -> int:
@@ -146,6 +162,8 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
     if "quiet_only" in wanted:
         wanted["quiet"] = wanted.pop("quiet_only")
     whole = _given(options, ["partial", "validation"])
+    if options.weight is not None:
+        whole["weights"] = dict(options.weight)
     start = None
     if options.start is not None:
         start, network = read_network_file(options.start)
@@ -228,7 +246,9 @@ def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes
             def on_shard(shards: int, positions: int) -> None:
                 view.show(f"decoding shards: {shards} done, {positions} positions")
 
-            facts = build_pool(new, run.data, run.wanted, run.validation, run.recipe.seed, run.partial, on_shard)
+            facts = build_pool(
+                new, run.data, run.wanted, run.validation, run.recipe.seed, run.partial, on_shard, run.weights
+            )
         run.recipe.steps_of_pass(facts.training)
         if not options.resume:
             begin_run(folder, run, start, options.overwrite)

@@ -27,7 +27,8 @@ from engine.compiler.jit import float_inlined, float_kernel, inlined, kernel
 from engine.memory import allocate
 from eval.kernels.features import output_bucket
 from eval.network.format import SCALE
-from eval.network.layout import FEATURES, MOST_PIECES, QA, QB
+from eval.network.layout import BLOCK, FEATURES, MOST_PIECES, ONE, QA, QB
+from eval.training.kernels.blocks import activate, descend, gather, scatter
 from eval.training.kernels.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_ROOK
 
 Floats = npt.NDArray[np.float32]
@@ -53,7 +54,8 @@ _TWO: Final = np.float32(2.0)
 class Layers(NamedTuple):
     """A network's parameters, or their gradient, as views of one float32 vector.
 
-    `features` [768][H], `bias` [H], `output` [B][2 H] (side to move first), `output_bias` [B], for B buckets.
+    `features` [H / BLOCK][768][BLOCK], so that training reads them in order (see `by_row`), `bias` [H], `output`
+    [B][2 H] (side to move first), `output_bias` [B], for B buckets.
     """
 
     features: Floats
@@ -79,10 +81,22 @@ class Blend(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """A thread's scratch memory: the rows of a position's features, int64[2][32], and accumulators, float32[2][H]."""
+    """A thread's scratch memory for CHUNK positions, each with two views: the side to move's and the opponent's.
+
+    `rows` int64[CHUNK][2][32] are the features of each view, `pieces` and `buckets` int64[CHUNK] the numbers of pieces
+    and output layers, `outputs` and `slopes` float32[CHUNK] the network's outputs and the derivatives of the loss,
+    `sums` float32[H / BLOCK][2 CHUNK][BLOCK] the accumulators of the views. `begins` int64[770] and `views`
+    int16[64 CHUNK] list the views by feature.
+    """
 
     rows: npt.NDArray[np.int64]
-    accumulators: Floats
+    pieces: npt.NDArray[np.int64]
+    buckets: npt.NDArray[np.int64]
+    outputs: Floats
+    slopes: Floats
+    sums: Floats
+    begins: npt.NDArray[np.int64]
+    views: npt.NDArray[np.int16]
 
 
 def parameter_count(hidden: int, buckets: int) -> int:
@@ -94,7 +108,18 @@ def layers_of(vector: Floats, hidden: int, buckets: int) -> Layers:
     """Splits a vector of `parameter_count` floats into Layers, which share its memory."""
     ends = np.cumsum([FEATURES * hidden, hidden, buckets * 2 * hidden, buckets])
     parts = [vector[end - size : end] for end, size in zip(ends, np.diff(ends, prepend=0), strict=True)]
-    return Layers(parts[0].reshape(FEATURES, hidden), parts[1], parts[2].reshape(buckets, 2 * hidden), parts[3])
+    features = parts[0].reshape(hidden // BLOCK, FEATURES, BLOCK)
+    return Layers(features, parts[1], parts[2].reshape(buckets, 2 * hidden), parts[3])
+
+
+def by_block(features: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns feature weights [768][H] in the order of `Layers.features`, [H / BLOCK][768][BLOCK]."""
+    return features.reshape(FEATURES, -1, BLOCK).transpose(1, 0, 2)
+
+
+def by_row(features: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns feature weights in the order of `Layers.features` as [768][H]; reverses `by_block`."""
+    return features.transpose(1, 0, 2).reshape(FEATURES, -1)
 
 
 def new_vector(size: int) -> Floats:
@@ -105,8 +130,21 @@ def new_vector(size: int) -> Floats:
 
 def new_scratch(hidden: int) -> Scratch:
     """Allocates the scratch memory of one thread."""
-    rows: Any = allocate(np.dtype(np.int64), 2 * MOST_PIECES)
-    return Scratch(rows.reshape(2, MOST_PIECES), new_vector(2 * hidden).reshape(2, hidden))
+
+    def integers(count: int) -> npt.NDArray[np.int64]:
+        array: npt.NDArray[np.int64] = allocate(np.dtype(np.int64), count)
+        return array
+
+    return Scratch(
+        rows=integers(CHUNK * 2 * MOST_PIECES).reshape(CHUNK, 2, MOST_PIECES),
+        pieces=integers(CHUNK),
+        buckets=integers(CHUNK),
+        outputs=new_vector(CHUNK),
+        slopes=new_vector(CHUNK),
+        sums=new_vector(CHUNK * 2 * hidden).reshape(hidden // BLOCK, 2 * CHUNK, BLOCK),
+        begins=integers(FEATURES + 2),
+        views=allocate(np.dtype(np.int16), CHUNK * 2 * MOST_PIECES),
+    )
 
 
 @inlined
@@ -160,52 +198,79 @@ def _target(sample, blend):
     return blend.result_share * result + (1.0 - blend.result_share) * _sigmoid(score / blend.scale)
 
 
-@float_inlined
-def _forward(layers, scratch, pieces, bucket):
-    """Returns the network's output, float32, for the features in `scratch`. Leaves the sums, clipped to 0 to 1, in
-    `scratch.accumulators` (mutated); their squares are the activations.
+@inlined
+def _sort_views(scratch, count):
+    """Lists the views of `count` positions by feature. Mutates `scratch`.
+
+    The views with feature f are views[begins[f]:begins[f + 1]]; view 2 * i + s is that of side s in position i.
     """
-    hidden = layers.bias.size
-    out = layers.output_bias[bucket]
-    for side in range(2):
-        for unit in range(hidden):
-            scratch.accumulators[side, unit] = layers.bias[unit]
-        for piece in range(pieces):
-            row = scratch.rows[side, piece]
-            for unit in range(hidden):
-                scratch.accumulators[side, unit] += layers.features[row, unit]
-        first = side * hidden
-        for unit in range(hidden):
-            value = scratch.accumulators[side, unit]
-            value = value if value > _ZERO else _ZERO
-            value = value if value < _ONE else _ONE
-            scratch.accumulators[side, unit] = value
-            out += value * value * layers.output[bucket, first + unit]
-    return out
+    begins, views = scratch.begins, scratch.views
+    begins[:] = 0
+    for index in range(count):
+        for side in range(2):
+            for piece in range(scratch.pieces[index]):
+                begins[scratch.rows[index, side, piece] + 2] += 1
+    for feature in range(2, FEATURES + 2):
+        begins[feature] += begins[feature - 1]
+    for index in range(count):
+        for side in range(2):
+            for piece in range(scratch.pieces[index]):
+                row = scratch.rows[index, side, piece] + 1
+                views[begins[row]] = 2 * index + side
+                begins[row] += 1
 
 
 @float_inlined
-def _backward(layers, scratch, pieces, bucket, slope, gradient):
-    """Adds the output's derivatives times `slope` (d loss / d output, float32) to `gradient` (Layers, mutated).
+def _forward(layers, samples, first, count, scratch):
+    """Writes the network's outputs for `count` positions, at most CHUNK, from index `first` on into `scratch.outputs`.
 
-    `scratch` must be as `_forward` left it; its accumulators are mutated.
+    Leaves the sums, clipped to 0 to 1, in `scratch.sums`; their squares are the activations. Mutates `scratch`.
     """
     hidden = layers.bias.size
-    gradient.output_bias[bucket] += slope
-    for side in range(2):
-        first = side * hidden
-        for unit in range(hidden):
-            value = scratch.accumulators[side, unit]
-            gradient.output[bucket, first + unit] += slope * value * value
-            # The slope of a clipped activation is 0. For a sum clipped to 0, the formula already gives 0.
-            delta = _TWO * slope * value * layers.output[bucket, first + unit]
-            delta = delta if value < _ONE else _ZERO
-            scratch.accumulators[side, unit] = delta
-            gradient.bias[unit] += delta
-        for piece in range(pieces):
-            row = scratch.rows[side, piece]
-            for unit in range(hidden):
-                gradient.features[row, unit] += scratch.accumulators[side, unit]
+    features, weights, sums = layers.features.reshape(-1), layers.output.reshape(-1), scratch.sums.reshape(-1)
+    for index in range(count):
+        pieces = sample_features(samples[first + index].position, scratch.rows[index])
+        scratch.pieces[index] = pieces
+        scratch.buckets[index] = output_bucket(pieces, layers.output_bias.size)
+        scratch.outputs[index] = layers.output_bias[scratch.buckets[index]]
+    _sort_views(scratch, count)
+    for column in range(0, hidden, BLOCK):
+        begin = column * 2 * CHUNK
+        sums[begin : begin + 2 * count * BLOCK] = _ZERO
+        for feature in range(FEATURES):
+            start, end = scratch.begins[feature], scratch.begins[feature + 1]
+            if start != end:
+                scatter(sums, begin, scratch.views, start, end - start, features, column * FEATURES + feature * BLOCK)
+        for index in range(count):
+            place = begin + 2 * index * BLOCK
+            start = scratch.buckets[index] * 2 * hidden + column
+            own = activate(sums, place, layers.bias, column, weights, start)
+            other = activate(sums, place + BLOCK, layers.bias, column, weights, start + hidden)
+            scratch.outputs[index] += own + other
+
+
+@float_inlined
+def _backward(layers, scratch, gradient):
+    """Adds the outputs' derivatives times `scratch.slopes` (d loss / d output) to `gradient` (Layers, mutated).
+
+    `scratch` must be as `_forward` left it for CHUNK positions; its sums are mutated.
+    """
+    hidden = layers.bias.size
+    weights, changes = layers.output.reshape(-1), gradient.output.reshape(-1)
+    features, sums = gradient.features.reshape(-1), scratch.sums.reshape(-1)
+    for index in range(CHUNK):
+        gradient.output_bias[scratch.buckets[index]] += scratch.slopes[index]
+    for column in range(0, hidden, BLOCK):
+        begin = column * 2 * CHUNK
+        for index in range(CHUNK):
+            place, slope = begin + 2 * index * BLOCK, scratch.slopes[index]
+            start = scratch.buckets[index] * 2 * hidden + column
+            descend(sums, place, slope, weights, changes, start, gradient.bias, column)
+            descend(sums, place + BLOCK, slope, weights, changes, start + hidden, gradient.bias, column)
+        for feature in range(FEATURES):
+            start, end = scratch.begins[feature], scratch.begins[feature + 1]
+            if start != end:
+                gather(features, column * FEATURES + feature * BLOCK, sums, begin, scratch.views, start, end - start)
 
 
 @float_kernel
@@ -219,15 +284,13 @@ def add_gradients(layers, samples, chunks, blend, scratch, gradient):
     loss = 0.0
     for number in range(chunks.size):
         first = chunks[number] * CHUNK
-        for index in range(first, first + CHUNK):
-            sample = samples[index]
-            pieces = sample_features(sample.position, scratch.rows)
-            bucket = output_bucket(pieces, layers.output_bias.size)
-            expected = _sigmoid(factor * _forward(layers, scratch, pieces, bucket))
-            error = expected - _target(sample, blend)
+        _forward(layers, samples, first, CHUNK, scratch)
+        for index in range(CHUNK):
+            expected = _sigmoid(factor * scratch.outputs[index])
+            error = expected - _target(samples[first + index], blend)
             loss += error * error
-            slope = np.float32(2.0 * error * expected * (1.0 - expected) * factor)
-            _backward(layers, scratch, pieces, bucket, slope, gradient)
+            scratch.slopes[index] = np.float32(2.0 * error * expected * (1.0 - expected) * factor)
+        _backward(layers, scratch, gradient)
     return loss
 
 
@@ -239,14 +302,34 @@ def outputs(layers, samples, blend, scratch, out):
     """
     factor = SCALE / blend.scale
     loss = 0.0
-    for index in range(samples.size):
-        sample = samples[index]
-        pieces = sample_features(sample.position, scratch.rows)
-        value = _forward(layers, scratch, pieces, output_bucket(pieces, layers.output_bias.size))
-        out[index] = value
-        error = _sigmoid(factor * value) - _target(sample, blend)
-        loss += error * error
+    for first in range(0, samples.size, CHUNK):
+        count = min(np.int64(CHUNK), samples.size - first)
+        _forward(layers, samples, first, count, scratch)
+        for index in range(count):
+            out[first + index] = scratch.outputs[index]
+            error = _sigmoid(factor * scratch.outputs[index]) - _target(samples[first + index], blend)
+            loss += error * error
     return loss
+
+
+@float_kernel
+def network_inputs(samples, chunks, blend, buckets, found, rows, bucket, targets):
+    """Writes the inputs and targets of some chunks of `samples` (SAMPLE[n]), as a device needs them.
+
+    `chunks` (int64[k]) contains the numbers of these chunks, `buckets` is the network's number of outputs. Mutates
+    `found` int64[2][32], `rows` int16[k * CHUNK][2][32] (features, side to move first, then FEATURES), `bucket`
+    int32[k * CHUNK] and `targets` float32[k * CHUNK].
+    """
+    for number in range(chunks.size):
+        for index in range(CHUNK):
+            place = number * CHUNK + index
+            sample = samples[chunks[number] * CHUNK + index]
+            pieces = sample_features(sample.position, found)
+            bucket[place] = output_bucket(pieces, buckets)
+            targets[place] = _target(sample, blend)
+            for side in range(2):
+                for piece in range(MOST_PIECES):
+                    rows[place, side, piece] = found[side, piece] if piece < pieces else FEATURES
 
 
 @kernel
@@ -267,8 +350,8 @@ def integer_scores(network, scale, samples, rows, accumulator, out):
                     accumulator[unit] += network.features[rows[side, piece], unit]
             for unit in range(accumulator.size):
                 clipped = min(max(accumulator[unit], 0), QA)
-                total += clipped * clipped * np.int64(network.output[bucket, side, unit])
-        out[index] = (total // QA + np.int64(network.output_bias[bucket])) * scale // (QA * QB)
+                total += ((clipped * clipped + 256) >> 9) * np.int64(network.output[bucket, side, unit])
+        out[index] = (total + np.int64(network.output_bias[bucket])) * scale // (ONE * QB)
 
 
 @kernel

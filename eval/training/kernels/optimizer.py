@@ -11,14 +11,14 @@ from engine.compiler.jit import float_kernel
 
 MOMENTUM: Final = 0.9
 SQUARES: Final = 0.999
-_TINY: Final = np.float32(1e-8)
+TINY: Final = np.float32(1e-8)
 _ZERO: Final = np.float32(0.0)
 _NEW_MOMENTUM: Final = np.float32(1.0 - MOMENTUM)
 _NEW_SQUARES: Final = np.float32(1.0 - SQUARES)
 
-#: Parameters stay between -1.98 and 1.98. Then the sum of a bias and the weights of 32 pieces, in units of 1/255, fits
-#: into an int16 accumulator. (`eval.training.quantise` scales the output weights to the range of their integers.)
-MOST_WEIGHT: Final = np.float32(1.98)
+#: Parameters stay between -1.94 and 1.94. Then the bias plus the weights of 32 pieces, in units of 1 / QA, fits into an
+#: int16 accumulator, and an output weight is within OUTPUT_LIMIT.
+MOST_WEIGHT: Final = np.float32(1.94)
 
 
 class Step(NamedTuple):
@@ -73,6 +73,6 @@ def adamw_step(parameters, momentum, squares, gradient, step):
         square = squares[index] + _NEW_SQUARES * (slope * slope - squares[index])
         momentum[index] = mean
         squares[index] = square
-        value = parameters[index] * step.keep - step.length * mean / (math.sqrt(square * step.spread) + _TINY)
+        value = parameters[index] * step.keep - step.length * mean / (math.sqrt(square * step.spread) + TINY)
         value = value if value < MOST_WEIGHT else MOST_WEIGHT
         parameters[index] = value if value > -MOST_WEIGHT else -MOST_WEIGHT
