@@ -1,7 +1,7 @@
 """Training runs: a run is a folder with a pool (see `eval.training.pool`) and the following files.
 
     run.json        recipe and data
-    checkpoint.npz  parameters, state of the optimiser and log after the last finished superbatch
+    checkpoint.npz  recipe, and parameters, state of the optimiser and log after the last finished superbatch
     log.jsonl       a line for each superbatch
     start.snet      the network that the run began with, if it did not begin with random weights
 
@@ -18,12 +18,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from engine.files import Output, open_regular, parse_json, printable, read_bytes, reason, shown
+from engine.progress import say
 from eval.network.format import is_network, read_network
 from eval.training.kernels.gradients import Floats, new_vector, parameter_count
 from eval.training.pool import FACTS, TRAINING, VALIDATION, holds_samples
@@ -33,15 +35,15 @@ from eval.training.trainer import Entry, Moment, Recipe, State, Trainer, Trainin
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
 
-#: Maps each file of a run to its kind and a test of its first bytes. A new run removes all except RUN, in this order.
+#: Maps each file of a run to its kind and a test of its first bytes. A new run removes or renames them in this order.
 _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
-    RUN: ("run", lambda head: head.lstrip().startswith(b"{")),
     START: ("network file", is_network),
     LOG: ("log of a run", lambda head: head.startswith(b'{"superbatch": ')),
     CHECKPOINT: ("checkpoint of a run", lambda head: head[30:44] == b"parameters.npy"),
     FACTS: ("pool of positions", lambda head: head.startswith(b'{\n  "shards": ')),
     TRAINING: ("file of positions", holds_samples),
     VALIDATION: ("file of positions", holds_samples),
+    RUN: ("run", lambda head: head.lstrip().startswith(b"{")),
 }
 
 #: The prefix of the temporary subfolder in which a pool is made (a killed command may leave it behind), and the name of
@@ -98,10 +100,10 @@ def check_new(folder: Path, overwrite: bool) -> None:
 
 
 def load_run(folder: Path) -> Run:
-    """Returns the run that `run.json` describes, and checks that the folder's other files can belong to a run.
+    """Returns the run that `run.json` describes, and checks that the folder's other files can belong to this run.
 
     Raises TrainingError if `run.json` is missing or unusable, if a file is a link (the run could overwrite its target),
-    or if `start.snet` is not the run's start network. Raises the errors of `output_of` and `read_network`, too.
+    or if `start.snet` is not the run's start network. Raises the errors of `output_of` and `load_state`, too.
     """
     path = folder / RUN
     for name in _FILES:
@@ -120,6 +122,8 @@ def load_run(folder: Path) -> Run:
         output_of(folder, name)
     if (folder / START).exists() and read_network(folder / START).digest() != run.recipe.start:
         raise TrainingError(f"{shown(folder / START)}: is not part of this run; move it")
+    if any((folder / name).exists() for name in (CHECKPOINT, LOG)):
+        load_state(folder, run.recipe)
     return run
 
 
@@ -156,15 +160,22 @@ def _remove_pool(new: Path) -> None:
 
 
 def begin_run(folder: Path, run: Run, start: bytes | None, overwrite: bool) -> None:
-    """Removes the files of an earlier run from the folder, then writes `run.json` and, with `start`, `start.snet`.
+    """Writes `run.json` and, with `start`, `start.snet`, which is the contents of the start network's file, or None.
 
-    `start` is the contents of the start network's file, or None. Raises OSError, and the other errors of `check_new`.
+    Before that, removes the pool and the checkpoint of an earlier run, renames its other files and prints their new
+    names. Raises OSError, and the other errors of `check_new`.
     """
     check_new(folder, overwrite)  # checked again, because making the pool may take hours
     check_only_writer(folder)
-    for name in _FILES:
-        if name != RUN:  # `save_run` replaces it
-            (folder / name).unlink(missing_ok=True)
+    kept = []
+    for path in (folder / name for name in _FILES if (folder / name).exists()):
+        if path.name in (START, LOG, RUN):
+            names = (path.with_stem(f"{path.stem}-old-{number}".removesuffix("-1")) for number in count(1))
+            kept.append(path.rename(next(name for name in names if not os.path.lexists(name))).name)
+        else:
+            path.unlink()
+    if kept:
+        say(f"secateur train: {shown(folder)}: the earlier run is kept in part: {', '.join(kept)}")
     save_run(output_of(folder, RUN), run)
     if start is not None:
         output_of(folder, START).replace(start)
@@ -186,8 +197,8 @@ def _text(log: list[Entry]) -> bytes:
     return "".join(json.dumps(asdict(entry)) + "\n" for entry in log).encode()
 
 
-def save_state(outputs: tuple[Output, Output], state: State) -> None:
-    """Writes `state` to the checkpoint and its log to the log file. Raises OSError."""
+def save_state(outputs: tuple[Output, Output], recipe: Recipe, state: State) -> None:
+    """Writes `recipe` and `state` to the checkpoint, and the log to the log file. Raises OSError."""
     checkpoint, log_file = outputs
     lines = _text(state.log)
     buffer = io.BytesIO()
@@ -198,6 +209,7 @@ def save_state(outputs: tuple[Output, Output], state: State) -> None:
         squares=state.squares,
         log=np.frombuffer(lines, np.uint8),
         pool=np.array(state.pool),
+        recipe=np.array(json.dumps(asdict(recipe))),
     )
     checkpoint.replace(buffer.getvalue())
     log_file.replace(lines)
@@ -206,21 +218,37 @@ def save_state(outputs: tuple[Output, Output], state: State) -> None:
 def load_state(folder: Path, recipe: Recipe) -> State:
     """Returns the state after the last finished superbatch, or the run's initial state if there is none.
 
-    Raises TrainingError if the checkpoint is unreadable or damaged, or if the start network's size differs from the
-    recipe's. Raises NetworkError if the start network is unreadable or damaged.
+    Raises TrainingError if the checkpoint is unreadable, damaged or of another recipe, if the start network's size
+    differs from the recipe's, or if `log.jsonl` was edited. Raises NetworkError if the start network is unusable.
     """
     path = folder / CHECKPOINT
-    if not path.exists():
-        return state_from(read_network(folder / START), recipe) if recipe.start else first_state(recipe)
+    if path.exists():
+        state = _saved_state(path, recipe)
+    else:
+        state = state_from(read_network(folder / START), recipe) if recipe.start else first_state(recipe)
+    # A killed run may have saved its checkpoint, but not yet its log.
+    logs = (hashlib.sha256(_text(log)).hexdigest() for log in (state.log, state.log[:-1]))
+    if output_of(folder, LOG).digest not in ("", *logs):
+        raise TrainingError(f"{shown(folder / LOG)}: differs from the log in {CHECKPOINT}; move it")
+    return state
+
+
+def _saved_state(path: Path, recipe: Recipe) -> State:
     vectors: dict[str, Floats] = {}
     try:
         with open_regular(path) as file, np.load(file) as data:
+            saved = parse_json(str(data["recipe"])) if "recipe" in data else {}  # an older checkpoint has no recipe
+            edits = [f"{k} {asdict(recipe)[k]} instead of {v}" for k, v in saved.items() if asdict(recipe)[k] != v]
+            if edits:
+                raise TrainingError(f"{shown(path.with_name(RUN))}: has {', '.join(edits)} as in {CHECKPOINT}")
             for name in ("parameters", "momentum", "squares"):
                 # `new_vector` aligns the memory, because the order of sums must not depend on the alignment.
                 vectors[name] = new_vector(parameter_count(recipe.hidden, recipe.buckets))
                 vectors[name][:] = data[name]
             log = [built(Entry, parse_json(line), LOG) for line in data["log"].tobytes().splitlines()]
             return State(**vectors, log=log, pool=int(data["pool"]))
+    except TrainingError:
+        raise
     except OSError as error:
         raise TrainingError(f"{shown(path)}: {reason(error)}") from None
     except Exception as error:  # NumPy and zipfile raise errors of many types for a damaged file
@@ -231,14 +259,11 @@ def train(
     folder: Path, trainer: Trainer, on_step: Callable[[Moment], None], on_superbatch: Callable[[Entry], None]
 ) -> None:
     """Trains the remaining superbatches. Calls `on_step` after each step; saves the state after each superbatch, then
-    calls `on_superbatch`. Raises OSError, and TrainingError if training diverges or if `log.jsonl` was edited.
+    calls `on_superbatch`. Raises OSError, and TrainingError if training diverges.
     """
-    outputs, log = (output_of(folder, CHECKPOINT), output_of(folder, LOG)), trainer.state.log
-    # A killed run may have saved its checkpoint, but not yet its log.
-    if outputs[1].digest not in ("", *(hashlib.sha256(_text(part)).hexdigest() for part in (log, log[:-1]))):
-        raise TrainingError(f"{shown(folder / LOG)}: differs from the log in {CHECKPOINT}; move it to continue the run")
+    outputs = output_of(folder, CHECKPOINT), output_of(folder, LOG)
     while not trainer.is_finished:
         entry = trainer.superbatch(on_step)
         check_only_writer(folder)
-        save_state(outputs, trainer.state)
+        save_state(outputs, trainer.recipe, trainer.state)
         on_superbatch(entry)

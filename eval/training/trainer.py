@@ -36,7 +36,7 @@ from eval.training.kernels.gradients import (
     parameter_count,
 )
 from eval.training.kernels.optimizer import adamw_step, make_step, reduce_gradients
-from eval.training.pool import Pool, batches
+from eval.training.pool import Facts, Pool, batches
 from eval.training.quantise import restore
 
 #: The standard deviation of the initial feature weights. For a sum of 22 weights, one per piece, it is about 0.5.
@@ -140,6 +140,12 @@ class State:
     log: list[Entry] = field(default_factory=list)
     pool: int | None = None
 
+    def use(self, facts: Facts) -> None:
+        """Records the pool to use. Raises TrainingError if training began with another pool."""
+        if self.pool not in (None, facts.crc):
+            raise TrainingError("the data differ from those that the run began with")
+        self.pool = facts.crc
+
 
 @dataclass(frozen=True)
 class Moment:
@@ -201,9 +207,7 @@ class Trainer:
     def __init__(self, recipe: Recipe, pool: Pool, state: State) -> None:
         self.recipe, self.pool, self.state = recipe, pool, state
         a_pass = recipe.steps_of_pass(len(pool.training))
-        if state.pool not in (None, pool.facts.crc):
-            raise TrainingError("the data differ from those that the run began with")
-        state.pool = pool.facts.crc
+        state.use(pool.facts)
         self.scale = recipe.scale or pool.facts.slope
         self.steps = max(1, recipe.superbatch_size // recipe.batch_size) if recipe.superbatch_size else a_pass
         self.layers = layers_of(state.parameters, recipe.hidden, recipe.buckets)

@@ -8,18 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import uci_main
 from eval.network.format import MAGIC, encode_network, read_network
 from eval.training import pool
 from eval.training.commands import train
+from eval.training.generation import generate
 from eval.training.pool import FACTS
 from eval.training.runs import RUN, Run, load_run, new_pool, output_of, save_run
 from eval.training.samples import Filter
 from eval.training.trainer import Entry, Moment, Recipe, Trainer, TrainingError
 from tests.eval.networks import random_network
-from tests.training.conftest import TINY, arguments
+from tests.training.conftest import QUICK, TINY, arguments
 
 
 @pytest.fixture
@@ -182,8 +184,10 @@ def test_a_network_that_the_run_did_not_begin_with_stays(
     assert contents(folder) == before
 
 
-def test_an_edited_log_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--output", str(folder.with_suffix(".snet")), "--resume", "--quiet"]
+@pytest.mark.parametrize("more", [["--resume"], ["--overwrite"]])
+def test_an_edited_log_stays(made: Path, folder: Path, more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    given = [*([] if more == ["--resume"] else [str(made), *TINY]), "--quiet", *more]
+    given += ["--output", str(folder.with_suffix(".snet"))]
     path = folder / "log.jsonl"
     log = path.read_bytes()
     lines = log.splitlines(keepends=True)
@@ -191,11 +195,77 @@ def test_an_edited_log_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -
     for text in (noted, log + b"a note\n", log + lines[0], b"".join(lines[:-2])):
         path.write_bytes(text)
         assert train.main(given) == 1
-        told = f"secateur train: {path}: differs from the log in checkpoint.npz; move it to continue the run\n"
+        told = f"secateur train: {path}: differs from the log in checkpoint.npz; move it\n"
         assert capsys.readouterr().err == told
         assert path.read_bytes() == text
     path.write_bytes(b"".join(lines[:-1]))  # as if the run had been killed before it wrote the log
     assert train.main(given) == 0
+
+
+@pytest.mark.parametrize("more", [["--resume"], ["--overwrite"]])
+def test_an_edited_recipe_is_refused_once_training_has_begun(
+    made: Path, folder: Path, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [*([] if more == ["--resume"] else [str(made), *TINY]), "--quiet", *more]
+    given += ["--output", str(folder.with_suffix(".snet"))]
+    path, edits = folder / RUN, {"hidden": 64, "superbatches": 2, "rate": 0.002}
+    values = json.loads(path.read_bytes())
+    path.write_text(json.dumps(values | {"recipe": values["recipe"] | edits}), encoding="utf-8")
+    before = contents(folder)
+    assert train.main(given) == 1
+    changes = "hidden 64 instead of 32, superbatches 2 instead of 3, rate 0.002 instead of 0.004"
+    told = f"secateur train: {path}: has {changes} as in checkpoint.npz\n"
+    assert capsys.readouterr().err == told
+    assert contents(folder) == before
+    (folder / "checkpoint.npz").unlink()
+    (folder / "log.jsonl").unlink()
+    assert train.main(given) == 0
+    assert load_run(folder).recipe.hidden == (64 if more == ["--resume"] else 32)
+
+
+def test_an_older_checkpoint_has_no_recipe(folder: Path) -> None:
+    path = folder / "checkpoint.npz"
+    with np.load(path) as data:
+        np.savez(path, **{name: data[name] for name in data if name != "recipe"})
+    assert train.main(["--output", str(folder.with_suffix(".snet")), "--resume", "--quiet"]) == 0
+
+
+def test_a_pool_of_other_data_replaces_nothing(
+    made: Path, in_process: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, output, moved = tmp_path / "data", tmp_path / "net.snet", tmp_path / FACTS
+    folder = output.with_suffix(".training")
+    shutil.copytree(made, data)
+    assert uci_main.main(arguments(data, output, "--quiet")) == 0
+    generate(data, QUICK, games=80)
+    (folder / FACTS).rename(moved)
+    before = contents(folder)
+    assert train.main(["--output", str(output), "--resume", "--quiet"]) == 1
+    told = "secateur train: the data differ from those that the run began with\n"
+    assert capsys.readouterr().err == told
+    assert contents(folder) == before
+    moved.rename(folder / FACTS)
+    assert train.main(["--output", str(output), "--resume", "--quiet"]) == 0
+
+
+def test_records_of_an_earlier_run_are_kept_beside(
+    made: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "net.training"
+    given = arguments(made, tmp_path / "net.snet", "--quiet", "--overwrite")
+    assert uci_main.main([*given, "--start", str(trained)]) == 0
+    before = contents(folder)
+    capsys.readouterr()
+    for end, names in (("", ("start", "log", "run")), ("-2", ("log", "run"))):
+        assert uci_main.main([*given, "--seed", "2"]) == 0
+        kept = {
+            name: f"{name}-old{end}{Path(old).suffix}" for name in names for old in before if Path(old).stem == name
+        }
+        told = f"secateur train: {folder}: the earlier run is kept in part: {', '.join(kept.values())}\n"
+        assert capsys.readouterr().err == told
+    for old in ("start.snet", "log.jsonl", "run.json"):
+        path = Path(old)
+        assert (folder / f"{path.stem}-old{path.suffix}").read_bytes() == before[old]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +336,7 @@ def test_the_earlier_run_stays_until_the_new_one_can_begin(
         assert words in capsys.readouterr().err
         assert contents(folder) == before
     assert uci_main.main([*given, "--overwrite"]) == 0
-    assert contents(folder).keys() == before.keys()
+    assert contents(folder).keys() == before.keys() | {"log-old.jsonl", "run-old.json"}
     assert load_run(folder).recipe.seed == 3
     assert len((folder / "log.jsonl").read_bytes().splitlines()) == 3
 

@@ -117,7 +117,7 @@ def test_jax_trains_like_the_kernels(pool: Pool, tmp_path: Path) -> None:
         entry = theirs.superbatch()
         assert entry.training == pytest.approx(expected.training, rel=1e-3)
         assert entry.validation == pytest.approx(expected.validation, rel=1e-3)
-        save_state(outputs, theirs.state)
+        save_state(outputs, theirs.recipe, theirs.state)
         theirs = Trainer(theirs.recipe, pool, load_state(tmp_path, theirs.recipe))
     np.testing.assert_allclose(theirs.state.parameters, ours.state.parameters, atol=2e-3)
     assert np.abs(ours.state.parameters - first_state(recipe).parameters).max() > 0.05
@@ -136,7 +136,7 @@ def test_a_missing_gpu_is_named(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:
     trainer = Trainer(RECIPE, pool, first_state(RECIPE))
-    save_state((output_of(tmp_path, CHECKPOINT), output_of(tmp_path, LOG)), trainer.state)
+    save_state((output_of(tmp_path, CHECKPOINT), output_of(tmp_path, LOG)), RECIPE, trainer.state)
     path = tmp_path / CHECKPOINT
     data = path.read_bytes()
     entry = data.index(b"PK\x01\x02")  # the first one in the table of contents
@@ -155,7 +155,7 @@ def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:
 
 def test_other_data_are_refused(pool: Pool, tmp_path: Path) -> None:
     trainer = Trainer(RECIPE, pool, first_state(RECIPE))
-    save_state((output_of(tmp_path, CHECKPOINT), output_of(tmp_path, LOG)), trainer.state)
+    save_state((output_of(tmp_path, CHECKPOINT), output_of(tmp_path, LOG)), RECIPE, trainer.state)
     with pytest.raises(TrainingError, match="the data differ from those that the run began with"):
         Trainer(RECIPE, pool_of(pool.training, pool.validation, crc=2), load_state(tmp_path, RECIPE))
 

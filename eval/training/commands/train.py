@@ -235,10 +235,10 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
 def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes | None) -> None:
     """Makes a pool, begins the run unless it is resumed, and moves the pool to `folder`.
 
-    Raises OSError, and CommandError if the data are unusable.
+    Raises OSError, and CommandError if the data are unusable or, in a resumed run, have changed.
     """
     from eval.training.pool import build_pool
-    from eval.training.runs import adopt_pool, begin_run, new_pool
+    from eval.training.runs import adopt_pool, begin_run, load_state, new_pool
 
     with new_pool(folder) as new:
         with Steps("reading shards", options.quiet) as view:
@@ -250,7 +250,9 @@ def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes
                 new, run.data, run.wanted, run.validation, run.recipe.seed, run.partial, on_shard, run.weights
             )
         run.recipe.steps_of_pass(facts.training)
-        if not options.resume:
+        if options.resume:
+            load_state(folder, run.recipe).use(facts)
+        else:
             begin_run(folder, run, start, options.overwrite)
         adopt_pool(folder, new)
 
