@@ -12,7 +12,8 @@ import sys
 
 def _end_in_one_line(kind: Any, error: Any, trace: Any) -> None:
     """Ends the process with one line on stderr after an uncaught Ctrl-C; prints other exceptions as Python does."""
-    if not issubclass(kind, KeyboardInterrupt):
+    # Ctrl-C while NumPy's C code imports `datetime` raises this ImportError, without a trace of the KeyboardInterrupt.
+    if not issubclass(kind, KeyboardInterrupt) and "PyCapsule_Import could not import module" not in str(error):
         sys.__excepthook__(kind, error, trace)
         return
     if sys.stderr is not None:
@@ -25,7 +26,8 @@ if __name__ == "__main__":
     # Set this before the other imports, so that Ctrl-C during them prints only one line, too.
     sys.excepthook = _end_in_one_line
 
-from importlib import import_module  # noqa: E402 - see above
+from collections.abc import Callable  # noqa: E402 - see above
+from importlib import import_module  # noqa: E402
 from io import TextIOWrapper  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
@@ -156,6 +158,15 @@ def kernels() -> str:
         return "; ".join((*remarks, "Numba is not installed"))
 
 
+def _show_version() -> int:
+    """Prints the version, the evaluation and the kernels in use; returns OK."""
+    from engine.version import full_name
+    from eval.build import with_evaluation
+
+    print(f"{with_evaluation(full_name())}, {kernels()}")
+    return OK
+
+
 def _unknown(name: str) -> int:
     """Reports an unknown command, group or option on stderr; returns USAGE."""
     from difflib import get_close_matches
@@ -172,20 +183,25 @@ def _unknown(name: str) -> int:
 def _run(name: str, arguments: list[str]) -> int:
     """Runs a command; returns its exit status, or FAILED if the reader of stdout has closed it."""
     _, module_name, _, extra = COMMANDS[name]
-    from engine.arguments import reported
     from engine.compiler.library import JIT, KERNELS_VARIABLE
 
     if name in COMPILED_HERE:
         os.environ[KERNELS_VARIABLE] = JIT
+    return _written(f"secateur {name}", lambda: import_module(module_name).main(arguments), extra)
 
-    def work() -> int:
-        status: int = import_module(module_name).main(arguments)
+
+def _written(prog: str, work: Callable[[], int], extra: str | None = None) -> int:
+    """Calls `work` as `reported` does and flushes stdout. Returns FAILED if the reader of stdout has closed it."""
+    from engine.arguments import reported
+
+    def flushed() -> int:
+        status = work()
         if sys.stdout is not None:
             sys.stdout.flush()
         return status
 
     try:
-        return reported(f"secateur {name}", work, extra)
+        return reported(prog, flushed, extra)
     except BrokenPipeError:
         # The reader of stdout has closed it, as `head` does.
         return FAILED
@@ -212,7 +228,7 @@ def _escape_what_cannot_be_encoded() -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the UCI loop, a command or an option, as `arguments` (None: `sys.argv[1:]`) say; returns the exit status."""
     _escape_what_cannot_be_encoded()
-    from engine.version import full_name, version
+    from engine.version import version
     from eval.build import with_evaluation
 
     try:
@@ -233,14 +249,9 @@ def main(arguments: list[str] | None = None) -> int:
     # OpenBench's client passes a command and its arguments as one argument.
     name, *rest = [*arguments[0].split(), *arguments[1:]] or [""]
     if name in ("-h", "--help", "help"):
-        return _help(rest)
+        return _written("secateur", lambda: _help(rest))
     if name in ("-V", "--version"):
-        try:
-            print(f"{with_evaluation(full_name())}, {kernels()}")
-        except CommandError as error:  # an environment variable names an unusable folder
-            print(f"secateur: {error}", file=sys.stderr)
-            return error.status
-        return OK
+        return _written("secateur", _show_version)
     if name in COMMANDS:
         return _run(name, rest)
     return _unknown(name)

@@ -8,7 +8,6 @@ further options of this command, which OpenBench's workload specifies.
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -63,8 +62,7 @@ def main(arguments: list[str]) -> int:
         found = openings(options.count, options.seed, draw, plies, options.score, options.nodes)
         for number, fen in enumerate(found, start=1):
             # Each line is a single write, because OpenBench's client reads stdout and stderr from one pipe.
-            sys.stdout.write(f"{PREFIX} {fen}\n")
-            sys.stdout.flush()
+            print(f"{PREFIX} {fen}\n", end="", flush=True)
             steps.show(f"{number} of {options.count} openings")
     return 0
 

@@ -263,11 +263,14 @@ sys.meta_path.insert(0, Finder())
 """
 
 
-@pytest.mark.parametrize("module", ["importlib.metadata", "engine.version"])
-def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, module: str) -> None:
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [("importlib.metadata", ["--version"]), ("engine.version", ["--version"]), ("datetime", ["perft", "--depth", "1"])],
+)
+def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, module: str, words: list[str]) -> None:
     (tmp_path / "sitecustomize.py").write_text(_CTRL_C_AT_AN_IMPORT.format(module=module), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, str(PROJECT_ROOT / "uci_main.py"), "--version"],
+        [sys.executable, str(PROJECT_ROOT / "uci_main.py"), *words],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
@@ -275,6 +278,15 @@ def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, module: s
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "secateur: interrupted\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize("words", [["--version"], ["help"], ["help", "lab"]])
+def test_a_full_disk_is_one_line(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, str(PROJECT_ROOT / "uci_main.py"), *words]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (1, "secateur: No space left on device\n")
 
 
 @pytest.mark.parametrize("words", [["perft", "--depth", "1"], ["--version"], ["kernels", "list"]])
