@@ -63,6 +63,12 @@ ifneq ($(filter $(TARGETS),$(EXE)),)
 $(error EXE=$(EXE) is not supported, because it is the name of a target)
 endif
 
+# The stamps of make are below these folders.
+ifneq ($(strip $(foreach folder,$(VENV) $(VENV)-standalone docs/_build,\
+	$(findstring |$(abspath $(folder))/,|$(abspath $(EXE))))),)
+$(error EXE=$(EXE) is not supported, because make keeps its own files in that folder)
+endif
+
 # If EXE is given, the executable must work after this folder is deleted: OpenBench builds in a temporary folder.
 # Check it at each run of `make`: the sources may have changed, or this folder may be a copy of another.
 $(EXE): $(VENV)/.warm FORCE

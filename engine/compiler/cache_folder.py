@@ -162,18 +162,20 @@ def is_listed(path: Path, folder: Path, names: Mapping[str, str]) -> bool:
 
 
 def remove_listed(folder: Path, text: str) -> None:
-    """Deletes the unchanged files that the marker lists, the bytecode of listed modules, and then empty folders.
+    """Deletes the unchanged files that the marker lists, the bytecode of listed modules, and their empty folders.
 
     Does nothing unless the marker begins with `text` and lists files. Skips undeletable files; raises other OSErrors.
     """
     names = listed(folder, text)
     if not names:
         return
+    made = {parent for name in names for parent in (*Path(name).parents, Path(name).parent / "__pycache__")}
     for place, folders, files in os.walk(folder, topdown=False):
         for path in (Path(place, name) for name in (*files, *folders)):
             with suppress(OSError):
                 if path.is_dir() and not path.is_symlink():
-                    path.rmdir()
+                    if path.relative_to(folder) in made:
+                        path.rmdir()
                 elif is_listed(path, folder, names):
                     path.unlink()
     _remove_marked(folder)

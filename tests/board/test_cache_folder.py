@@ -245,6 +245,18 @@ def test_a_listed_file_that_was_changed_stays(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+def test_a_users_empty_folder_in_a_copy_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    (folder / "engine" / "parts").mkdir(parents=True)
+    (folder / "engine" / "parts" / "one.py").write_text("original")
+    (folder / "engine" / "parts" / "__pycache__").mkdir()
+    mark(folder, "made\n", {"engine/parts/one.py": digest_of(folder / "engine" / "parts" / "one.py")})
+    mine = folder / "engine" / "drafts" / "new"
+    mine.mkdir(parents=True)
+    remove_listed(folder, "made\n")
+    assert sorted(folder.rglob("*")) == [folder / "engine", mine.parent, mine, folder / MARKER]
+
+
 @posix_only
 def test_a_source_file_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / os.fsdecode(b"\xff.py")

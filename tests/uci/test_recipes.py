@@ -98,6 +98,9 @@ def test_commands_of_the_document_exist() -> None:
         ("EXE=my\\ engine", "EXE='my engine' is not supported; give a path without blanks"),
         ("EXE=", "EXE='' is not supported; give a path without blanks"),
         ("EXE=test", "EXE=test is not supported, because it is the name of a target"),
+        ("EXE=.venv/.play", "EXE=.venv/.play is not supported, because make keeps its own files in that folder"),
+        ("EXE=./.venv/bin/secateur", "because make keeps its own files in that folder"),
+        (f"EXE={PROJECT}/docs/_build/.ready", "because make keeps its own files in that folder"),
     ],
 )
 def test_make_refuses_what_it_cannot_do(words: str, problem: str) -> None:
