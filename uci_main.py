@@ -12,10 +12,13 @@ import sys
 
 def _end_in_one_line(kind: Any, error: Any, trace: Any) -> None:
     """Ends the process with one line on stderr after an uncaught Ctrl-C; prints other exceptions as Python does."""
-    # Ctrl-C while NumPy's C code imports `datetime` raises this ImportError, without a trace of the KeyboardInterrupt.
-    if not issubclass(kind, KeyboardInterrupt) and "PyCapsule_Import could not import module" not in str(error):
-        sys.__excepthook__(kind, error, trace)
-        return
+    cause = error
+    # Of a Ctrl-C while NumPy's C code imports `datetime`, only an ImportError with this text is left.
+    while not isinstance(cause, KeyboardInterrupt) and "PyCapsule_Import could not import module" not in str(cause):
+        cause = cause.__cause__ or cause.__context__
+        if cause is None:
+            sys.__excepthook__(kind, error, trace)
+            return
     if sys.stderr is not None:
         sys.stderr.write("secateur: interrupted\n")
         sys.stderr.flush()

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from engine.compiler import compiling
-from engine.compiler.builder import BuildError, write_library
+from engine.compiler.builder import BuildError, check_place, write_library
 from engine.compiler.levels import LEVELS
 from engine.files import reason, shown
 from search.warmup import EVERYTHING
@@ -24,9 +24,10 @@ def main(name: str, path: str) -> str | None:
         return f"unknown level '{name}'; the levels are {', '.join(level.name for level in LEVELS)}"
     # Only the reason for a failure goes to stderr: the parent process reports progress.
     compiling.silence()
-    for _, _, call in EVERYTHING:
-        call()
     try:
+        for _, _, call in EVERYTHING:
+            check_place(Path(path))
+            call()
         write_library([kernel for _, kernel, _ in EVERYTHING], level, Path(path))
     except BuildError as error:
         return str(error)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -70,39 +71,47 @@ def _is_up_to_date(level: Level) -> bool:
 
 
 def _build(levels: list[Level]) -> int:
-    """Builds the libraries in child processes, at most one per core at a time. Returns 1 if a build failed, else 0."""
+    """Builds the libraries in child processes, at most one per core at a time. Returns 1 if a build failed, else 0.
+
+    If an exception such as Ctrl-C ends the wait for the children, terminates them.
+    """
     if not levels:
         return 0
     start = time.perf_counter()
     jobs = min(os.cpu_count() or 1, len(levels))
     expected = LIBRARY_SECONDS * math.ceil(len(levels) / jobs)
     built: list[bool] = []
+    children: list[subprocess.Popen[str]] = []
 
     def line() -> str:
         elapsed = time.perf_counter() - start
         return f"secateur: compiling, {len(built)} of {len(levels)} done: {span(elapsed, expected)}"
 
     with Line(line), ThreadPoolExecutor(jobs) as pool:
-        for is_built, text in pool.map(_build_one, levels):
-            built.append(is_built)
-            took = f" ({time.perf_counter() - start:.0f} s)"
-            say(f"secateur: {text}{took}" if is_built else f"secateur kernels: {text}")
+        try:
+            for is_built, text in pool.map(partial(_build_one, children), levels):
+                built.append(is_built)
+                took = f" ({time.perf_counter() - start:.0f} s)"
+                say(f"secateur: {text}{took}" if is_built else f"secateur kernels: {text}")
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in children:
+                child.terminate()
+            raise
     return 0 if all(built) else 1
 
 
-def _build_one(level: Level) -> tuple[bool, str]:
-    """Builds the library of one level. Returns whether the build succeeded, and a message."""
+def _build_one(children: list[subprocess.Popen[str]], level: Level) -> tuple[bool, str]:
+    """Builds the library of one level in a new child process. Returns whether the build succeeded, and a message."""
     path = library_path(level, folder())
-    done = subprocess.run(
-        [sys.executable, "-m", "search.export", level.name, str(path)],
-        cwd=PROJECT_ROOT,
-        env={**os.environ, **build_environment(level)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        return False, f"{level.name} not built: {done.stderr.strip()}"
+    command = [sys.executable, "-m", "search.export", level.name, str(path)]
+    environment = {**os.environ, **build_environment(level)}
+    pipe = subprocess.PIPE
+    child = subprocess.Popen(command, cwd=PROJECT_ROOT, env=environment, stdout=pipe, stderr=pipe, text=True)
+    children.append(child)
+    _, problem = child.communicate()
+    if child.returncode:
+        return False, f"{level.name} not built: {problem.strip()}"
     return True, f"{level.name}: {_size(path)} in {path}"
 
 

@@ -49,6 +49,10 @@ _HEAD: Final = """\
 """
 
 
+#: The process that started this one.
+_PARENT: Final = os.getppid()
+
+
 class BuildError(Exception):
     """Raised if a library cannot be built; the message says why."""
 
@@ -56,12 +60,11 @@ class BuildError(Exception):
 def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -> None:
     """Compiles `kernels` to a library at `path`. Each one must have been called, so that its argument types are known.
 
-    Atomically replaces an older library. Raises OSError, or BuildError if the build or `_check_place` fails.
+    Atomically replaces an older library. Raises OSError, or BuildError if the build or `check_place` fails.
     """
     if level.cpu != CPU_NAME or not all(CPU_FEATURES.get(feature, False) for feature in level.features):
         raise BuildError(f"this process compiles for {CPU_NAME}, not for {level.name}")
     linker()
-    _check_place(path)
     exports, symbols, modules = {}, {}, []
     for number, kernel in enumerate(kernels):
         if kernel.types is None:
@@ -78,13 +81,18 @@ def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -
     code = _object_code(modules, symbols, level)
     with tempfile.TemporaryDirectory() as name:
         body = link(code, bindings(description, level), Path(name)).read_bytes()
-    _check_place(path)
+    check_place(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, body + hashlib.sha256(body).digest())
 
 
-def _check_place(path: Path) -> None:
-    """Raises BuildError unless `path` is a missing file, an empty file or an undamaged kernel library."""
+def check_place(path: Path) -> None:
+    """Raises BuildError unless `path` is a missing file, an empty file or an undamaged kernel library.
+
+    Raises it also if the process that started this one has ended, because nobody waits for the library any more.
+    """
+    if os.getppid() != _PARENT:
+        raise BuildError("the command that builds the kernels has ended")
     try:
         with open_regular(path) as file:
             is_empty = not file.read(1)

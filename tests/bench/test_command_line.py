@@ -280,6 +280,19 @@ def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, module: s
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "secateur: interrupted\n")
 
 
+def test_ctrl_c_that_caused_another_exception_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    statuses: list[int] = []
+    monkeypatch.setattr(os, "_exit", statuses.append)
+    error = RuntimeError("Error calling __set_name__")
+    error.__cause__ = KeyboardInterrupt()  # as Python 3.11 raises it while a class is made
+    uci_main._end_in_one_line(RuntimeError, error, None)
+    assert (statuses, capsys.readouterr().err) == ([1], "secateur: interrupted\n")
+    uci_main._end_in_one_line(RuntimeError, RuntimeError("a bug"), None)
+    assert (statuses, capsys.readouterr().err) == ([1], "RuntimeError: a bug\n")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
 @pytest.mark.parametrize("words", [["--version"], ["help"], ["help", "lab"]])
 def test_a_full_disk_is_one_line(words: list[str]) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from engine.compiler.builder import (
     BuildError,
-    _check_place,
     bindings,
+    check_place,
     link,
 )
 from engine.compiler.levels import LEVELS, Level, levels_of
@@ -81,19 +81,26 @@ def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.Monke
         link(b"", "", tmp_path)
 
 
+def test_no_library_is_written_for_a_command_that_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_place(tmp_path / "kernels.so")
+    monkeypatch.setattr("engine.compiler.builder._PARENT", 0)
+    with pytest.raises(BuildError, match="the command that builds the kernels has ended"):
+        check_place(tmp_path / "kernels.so")
+
+
 def test_a_library_takes_the_place_of_a_library_only(tmp_path: Path) -> None:
     path = tmp_path / "kernels.so"
-    _check_place(path)
+    check_place(path)
     library = b"\x7fELF\0" + MARKER + DESCRIPTION.encode().encode() + b"\0 and code"
     for content in (b"", library + hashlib.sha256(library).digest()):
         path.write_bytes(content)
-        _check_place(path)
+        check_place(path)
     for content in (library, b"\x7fELF, but somebody else's", b"notes about " + MARKER):
         path.write_bytes(content)
         with pytest.raises(BuildError, match=r"damaged, or not a library of kernels; it is left unchanged"):
-            _check_place(path)
+            check_place(path)
     with pytest.raises(BuildError, match="is a folder, not a file"):
-        _check_place(tmp_path)
+        check_place(tmp_path)
 
 
 UNFIT = """

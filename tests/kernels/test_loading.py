@@ -8,8 +8,10 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -281,17 +283,48 @@ def test_without_library_and_numba_it_says_what_to_install(copied: Path) -> None
     assert (status, said) == (1, f"secateur kernels: needs Numba: {REMEDY}\n")
 
 
+#: Starts `kernels build` with another program in place of the Python that compiles. A shell may ignore Ctrl-C for us.
+_BUILD_WITH = """
+import signal, sys
+from bench.commands import kernels
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.executable = sys.argv[1]
+sys.exit(kernels.main(["build", "--force", "--level", *sys.argv[2:]]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+def test_ctrl_c_ends_the_build_and_its_children(level: Level, tmp_path: Path) -> None:
+    slow, note = tmp_path / "python", tmp_path / "note"
+    slow.write_text(f"#!/bin/sh\necho $$ >{note}.new; mv {note}.new {note}; exec sleep 100\n")
+    slow.chmod(0o755)
+    command = [sys.executable, "-c", _BUILD_WITH, str(slow), level.name]
+    with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True) as process:
+        while not note.exists() and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)  # to this process alone
+        _, said = process.communicate(timeout=30)
+    assert (process.returncode, said.splitlines()[-1]) == (1, "secateur kernels: interrupted")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
+
+
 def test_what_is_up_to_date_is_not_built_again(
     copied: Path, level: Level, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     built_again: list[str] = []
 
-    def run(arguments: list[str], **options: object) -> subprocess.CompletedProcess[str]:
-        built_again.append(arguments[-1])
-        return subprocess.CompletedProcess(arguments, 1, "", "not in this test")
+    class Child:
+        returncode = 1
+
+        def __init__(self, arguments: list[str], **options: object) -> None:
+            built_again.append(arguments[-1])
+
+        def communicate(self) -> tuple[str, str]:
+            return "", "not in this test"
 
     monkeypatch.setenv(FOLDER_VARIABLE, str(copied.parent))
-    monkeypatch.setattr("bench.commands.kernels.subprocess.run", run)
+    monkeypatch.setattr("bench.commands.kernels.subprocess.Popen", Child)
     build = ["build", "--level", level.name]
     assert kernels.main(build) == 0
     assert capsys.readouterr().err == f"secateur: {level.name}: up to date in {copied}\n"
@@ -301,7 +334,7 @@ def test_what_is_up_to_date_is_not_built_again(
     assert kernels.main(build) == 1
     monkeypatch.undo()
     monkeypatch.setenv(FOLDER_VARIABLE, str(copied.parent))
-    monkeypatch.setattr("bench.commands.kernels.subprocess.run", run)
+    monkeypatch.setattr("bench.commands.kernels.subprocess.Popen", Child)
     flip(copied)
     assert kernels.main(build) == 1
     assert built_again == [str(copied)] * 3
