@@ -114,15 +114,19 @@ def _members(group: str) -> list[str]:
 def _help(words: list[str]) -> int:
     """Prints help for the group or command `words[0]`, or general help if `words` is empty; returns the status."""
     if not words:
-        print(_usage())
-        return OK
+        return _printed(_usage())
     if words[0] in COMMANDS:
         return _run(words[0], ["--help"])
     if words[0] in GROUPS:
         rows = [f"  {name:<8} {COMMANDS[name][2]}" for name in _members(words[0])]
-        print("\n".join([f"{GROUPS[words[0]]}:", *rows]))
-        return OK
+        return _printed("\n".join([f"{GROUPS[words[0]]}:", *rows]))
     return _unknown(words[0])
+
+
+def _printed(text: str) -> int:
+    """Prints `text`; returns OK."""
+    print(text)
+    return OK
 
 
 def _choose_evaluation(arguments: list[str]) -> list[str]:
@@ -159,15 +163,6 @@ def kernels() -> str:
         return f"kernels compiled here by Numba {installed_version('numba')}{why}"
     except PackageNotFoundError:
         return "; ".join((*remarks, "Numba is not installed"))
-
-
-def _show_version() -> int:
-    """Prints the version, the evaluation and the kernels in use; returns OK."""
-    from engine.version import full_name
-    from eval.build import with_evaluation
-
-    print(f"{with_evaluation(full_name())}, {kernels()}")
-    return OK
 
 
 def _unknown(name: str) -> int:
@@ -231,7 +226,7 @@ def _escape_what_cannot_be_encoded() -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the UCI loop, a command or an option, as `arguments` (None: `sys.argv[1:]`) say; returns the exit status."""
     _escape_what_cannot_be_encoded()
-    from engine.version import version
+    from engine.version import full_name, version
     from eval.build import with_evaluation
 
     try:
@@ -254,7 +249,7 @@ def main(arguments: list[str] | None = None) -> int:
     if name in ("-h", "--help", "help"):
         return _written("secateur", lambda: _help(rest))
     if name in ("-V", "--version"):
-        return _written("secateur", _show_version)
+        return _written("secateur", lambda: _printed(f"{with_evaluation(full_name())}, {kernels()}"))
     if name in COMMANDS:
         return _run(name, rest)
     return _unknown(name)

@@ -71,10 +71,7 @@ def _is_up_to_date(level: Level) -> bool:
 
 
 def _build(levels: list[Level]) -> int:
-    """Builds the libraries in child processes, at most one per core at a time. Returns 1 if a build failed, else 0.
-
-    If an exception such as Ctrl-C ends the wait for the children, terminates them.
-    """
+    """Builds the libraries in child processes, at most one per core at a time. Returns 1 if a build failed, else 0."""
     if not levels:
         return 0
     start = time.perf_counter()
@@ -93,7 +90,7 @@ def _build(levels: list[Level]) -> int:
                 built.append(is_built)
                 took = f" ({time.perf_counter() - start:.0f} s)"
                 say(f"secateur: {text}{took}" if is_built else f"secateur kernels: {text}")
-        except BaseException:
+        except BaseException:  # such as Ctrl-C
             pool.shutdown(wait=False, cancel_futures=True)
             for child in children:
                 child.terminate()
@@ -106,8 +103,7 @@ def _build_one(children: list[subprocess.Popen[str]], level: Level) -> tuple[boo
     path = library_path(level, folder())
     command = [sys.executable, "-m", "search.export", level.name, str(path)]
     environment = {**os.environ, **build_environment(level)}
-    pipe = subprocess.PIPE
-    child = subprocess.Popen(command, cwd=PROJECT_ROOT, env=environment, stdout=pipe, stderr=pipe, text=True)
+    child = subprocess.Popen(command, cwd=PROJECT_ROOT, env=environment, stderr=subprocess.PIPE, text=True)
     children.append(child)
     _, problem = child.communicate()
     if child.returncode:

@@ -87,10 +87,7 @@ def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -
 
 
 def check_place(path: Path) -> None:
-    """Raises BuildError unless `path` is a missing file, an empty file or an undamaged kernel library.
-
-    Raises it also if the process that started this one has ended, because nobody waits for the library any more.
-    """
+    """Raises BuildError if `path` is neither missing, empty nor an undamaged library, or if the parent has ended."""
     if os.getppid() != _PARENT:
         raise BuildError("the command that builds the kernels has ended")
     try:

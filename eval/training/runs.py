@@ -221,38 +221,32 @@ def load_state(folder: Path, recipe: Recipe) -> State:
     Raises TrainingError if the checkpoint is unreadable, damaged or of another recipe, if the start network's size
     differs from the recipe's, or if `log.jsonl` was edited. Raises NetworkError if the start network is unusable.
     """
-    path = folder / CHECKPOINT
-    if path.exists():
-        state = _saved_state(path, recipe)
-    else:
-        state = state_from(read_network(folder / START), recipe) if recipe.start else first_state(recipe)
-    # A killed run may have saved its checkpoint, but not yet its log.
-    logs = (hashlib.sha256(_text(log)).hexdigest() for log in (state.log, state.log[:-1]))
-    if output_of(folder, LOG).digest not in ("", *logs):
-        raise TrainingError(f"{shown(folder / LOG)}: differs from the log in {CHECKPOINT}; move it")
-    return state
-
-
-def _saved_state(path: Path, recipe: Recipe) -> State:
-    vectors: dict[str, Floats] = {}
+    path, vectors = folder / CHECKPOINT, dict[str, Floats]()
     try:
         with open_regular(path) as file, np.load(file) as data:
             saved = parse_json(str(data["recipe"])) if "recipe" in data else {}  # an older checkpoint has no recipe
             edits = [f"{k} {asdict(recipe)[k]} instead of {v}" for k, v in saved.items() if asdict(recipe)[k] != v]
             if edits:
-                raise TrainingError(f"{shown(path.with_name(RUN))}: has {', '.join(edits)} as in {CHECKPOINT}")
+                raise TrainingError(f"{shown(folder / RUN)}: has {', '.join(edits)} as in {CHECKPOINT}")
             for name in ("parameters", "momentum", "squares"):
                 # `new_vector` aligns the memory, because the order of sums must not depend on the alignment.
                 vectors[name] = new_vector(parameter_count(recipe.hidden, recipe.buckets))
                 vectors[name][:] = data[name]
             log = [built(Entry, parse_json(line), LOG) for line in data["log"].tobytes().splitlines()]
-            return State(**vectors, log=log, pool=int(data["pool"]))
+            state = State(**vectors, log=log, pool=int(data["pool"]))
+    except FileNotFoundError:
+        state = state_from(read_network(folder / START), recipe) if recipe.start else first_state(recipe)
     except TrainingError:
         raise
     except OSError as error:
         raise TrainingError(f"{shown(path)}: {reason(error)}") from None
     except Exception as error:  # NumPy and zipfile raise errors of many types for a damaged file
         raise TrainingError(f"{shown(path)}: is damaged: {printable(str(error))}") from None
+    # A killed run may have saved its checkpoint, but not yet its log.
+    logs = (hashlib.sha256(_text(log)).hexdigest() for log in (state.log, state.log[:-1]))
+    if output_of(folder, LOG).digest not in ("", *logs):
+        raise TrainingError(f"{shown(folder / LOG)}: differs from the log in {CHECKPOINT}; move it")
+    return state
 
 
 def train(
