@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".png", ".svg")
 
-#: The mark near the beginning of a picture: a PNG chunk or an SVG line with the SHA-256 of the rest of the file.
+#: The mark near the beginning of a picture: a PNG chunk or an SVG line with the SHA-256 of kind and rest of the file.
 _MARK: Final = re.compile(rb"(?s)....tEXtAuthor\0drawn by Secateur \w{64}....|<!-- drawn by Secateur \w{64} -->\n")
 
 #: The most points on a curve; longer series are thinned out evenly.
@@ -40,8 +40,8 @@ class MissingForPlotError(PlotError, MissingError):
     """Raised if matplotlib is missing, or if the file cannot be written or must not be replaced."""
 
 
-def check_path(path: str | Path | Output) -> Output:
-    """Returns the output file for a picture. The file may already contain an unedited picture that Secateur drew.
+def check_path(path: str | Path | Output, kind: str = "match") -> Output:
+    """Returns the output file for a picture. It may already contain an unedited picture of this kind from Secateur.
 
     Raises `PlotError` if matplotlib is missing, if the suffix is unknown, or if the file cannot be written or must
     not be replaced. Call this function first: an error after the games would waste them.
@@ -57,14 +57,15 @@ def check_path(path: str | Path | Output) -> Output:
         data = read_bytes(output.path, 1 << 28) if place is not output and output.size else b""
     except OSError as error:
         raise MissingForPlotError(f"{shown(str(path))}: {reason(error)}") from None
-    if data and _marked(_MARK.sub(b"", data, count=1)) != data:
-        raise MissingForPlotError(f"{shown(output.path)}: was edited after Secateur drew it; it is left unchanged")
+    if data and _marked(_MARK.sub(b"", data, count=1), kind) != data:
+        problem = f"is not an unedited {kind} picture of Secateur; it is left unchanged"
+        raise MissingForPlotError(f"{shown(output.path)}: {problem}")
     return output
 
 
-def _marked(picture: bytes) -> bytes:
+def _marked(picture: bytes, kind: str) -> bytes:
     """Returns `picture` with a mark (see `_MARK`) after the header of a PNG or the first line of an SVG."""
-    author = b"drawn by Secateur " + hashlib.sha256(picture).hexdigest().encode()
+    author = b"drawn by Secateur " + hashlib.sha256(kind.encode() + picture).hexdigest().encode()
     if picture.startswith(b"\x89PNG"):
         chunk, at = b"tEXtAuthor\0" + author, 33
         mark = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
@@ -132,12 +133,12 @@ def new_figure(
     return figure, list(axes.flat)
 
 
-def save_figure(figure: Figure, output: Output) -> None:
-    """Writes a figure in the format that the path's suffix names. Raises `PlotError` if the file cannot be written."""
+def save_figure(figure: Figure, output: Output, kind: str = "match") -> None:
+    """Writes a figure, marked with its `kind`, in the format that the path's suffix names. Raises `PlotError`."""
     file = BytesIO()
     ending = output.path.suffix.lower()[1:]
     figure.savefig(file, format=ending, dpi=130)
     try:
-        output.replace(_marked(file.getvalue()))
+        output.replace(_marked(file.getvalue(), kind))
     except OSError as error:
         raise PlotError(f"{shown(output.path)}: cannot be written: {reason(error)}") from None

@@ -57,7 +57,7 @@ def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
     """Plots the errors and the learning rate by superbatch. Raises PlotError if the picture cannot be drawn."""
     from bench.plots import check_path, new_figure, save_figure
 
-    picture = check_path(path)
+    picture = check_path(path, "training")
     figure, (axes,) = new_figure(1, height=4.5)
     numbers = [entry.superbatch for entry in log]
     rates = axes.twinx()
@@ -71,4 +71,4 @@ def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
     axes.set(xlabel="superbatch", ylabel="mean squared error", title=title, yscale="log")
     axes.legend(frameon=False)
     axes.grid(alpha=0.3)
-    save_figure(figure, picture)
+    save_figure(figure, picture, "training")

@@ -68,6 +68,11 @@ def test_an_edited_picture_stays(tmp_path: Path, ending: str) -> None:
         assert path.read_bytes() == data
     path.write_bytes(ours)
     check_path(path)
+    with pytest.raises(
+        PlotError, match=rf"plot\.{ending}: is not an unedited training picture of Secateur; it is left"
+    ):
+        check_path(path, "training")
+    assert path.read_bytes() == ours
 
 
 def test_refusals_name_the_file(tmp_path: Path) -> None:

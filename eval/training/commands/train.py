@@ -130,7 +130,7 @@ def main(arguments: list[str]) -> int:
     if folder.absolute() == options.output.absolute():
         raise UsageError(f"--output {shown(options.output)} is the folder of the run; expected FILE.snet")
     with arguments_are_judged():
-        options.plot = options.plot and check_path(options.plot)
+        options.plot = options.plot and check_path(options.plot, "training")
     run, start = _run(options, folder)
     if output.size and not options.overwrite:
         if not options.resume:
