@@ -13,9 +13,8 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,7 +23,7 @@ from bench.results import MatchResult
 from bench.stats import Sprt, Tally, estimate
 from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import CommandError, MissingError
-from engine.files import Output, locked, parse_json, quoted, read_bytes, reason, shown
+from engine.files import Output, locked, parse_json, read_bytes, reason, shown
 
 LEDGER: Final = PROJECT_ROOT / "bench" / "ledger"
 
@@ -124,14 +123,17 @@ def _check_id(text: str) -> None:
         raise LedgerError(f"'{text}' is not a ledger id; use lower-case letters, digits and dashes")
 
 
-def check_unused(text: str, folder: Path | None = None) -> None:
-    """Raises `LedgerError` if the id or a file of the ledger is invalid, and `RecordThereError` if the id is used."""
+def check_unused(text: str, folder: Path | None = None, *, suite: bool = False) -> None:
+    """Raises `LedgerError` if the id `text` (of a suite, if `suite`) or a file of the ledger is invalid.
+
+    Raises `RecordThereError` if the id is used, because records are never replaced.
+    """
     _check_id(text)
     load(folder)  # an invalid file would prevent the update of the table
     load_suites(folder)
-    path = (LEDGER if folder is None else folder) / f"{text}.json"
+    path = (LEDGER if folder is None else folder) / ("suites" if suite else "") / f"{text}.json"
     if os.path.lexists(path):
-        raise RecordThereError(f"the ledger already has a record {text}; choose another id")
+        raise RecordThereError(f"the ledger already has a record {text}; choose another id or delete {shown(path)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,34 +211,13 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
     return sorted(found, key=lambda record: (str(record.date), record.id))
 
 
-def save(record: Record, folder: Path | None = None) -> Path:
-    """Writes a record and the table; returns the record's path. Raises `LedgerError` if it fails or the id is used."""
-    folder = LEDGER if folder is None else folder
-    return _save(record, folder, folder / f"{record.id}.json", partial(check_unused, record.id, folder))
+def save(record: Record | SuiteRecord, folder: Path | None = None) -> Path:
+    """Writes a record and the table. Returns the record's path. Waits up to PATIENCE for other processes that do this.
 
-
-def check_suite(text: str, suite: str, overwrite: bool, folder: Path | None = None) -> None:
-    """Raises `LedgerError` unless the id `text` is unused, or `overwrite` is set and its record belongs to `suite`.
-
-    Also raises `LedgerError` if a file of the ledger is invalid.
+    Raises `LedgerError` if writing fails, if the id is used, or if a file of the ledger is invalid.
     """
-    _check_id(text)
-    load(folder)  # an invalid file would prevent the update of the table
-    there = load_suites(folder).get(text)
-    if there is not None and (there.suite != suite or not overwrite):
-        advice = "choose another id" if there.suite != suite else "pass --overwrite to replace it"
-        raise RecordThereError(f"the ledger already has a record {text} of {quoted(there.suite)}; {advice}")
-
-
-def save_suite(record: SuiteRecord, folder: Path | None = None, overwrite: bool = True) -> Path:
-    """Writes a suite record and the table; returns the path. Raises `LedgerError` if `check_suite` or writing fails."""
-    folder = LEDGER if folder is None else folder
-    check = partial(check_suite, record.id, record.suite, overwrite, folder)
-    return _save(record, folder, folder / "suites" / f"{record.id}.json", check)
-
-
-def _save(record: Record | SuiteRecord, folder: Path, path: Path, check: Callable[[], None]) -> Path:
-    """Calls `check`, then writes the record and the table. Waits up to PATIENCE for other processes that do this."""
+    folder, suite = LEDGER if folder is None else folder, isinstance(record, SuiteRecord)
+    path = folder / ("suites" if suite else "") / f"{record.id}.json"
     # Write each field on its own line.
     items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
     text, end = "{\n" + ",\n".join(items) + "\n}\n", time.monotonic() + PATIENCE
@@ -244,7 +225,7 @@ def _save(record: Record | SuiteRecord, folder: Path, path: Path, check: Callabl
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with locked(folder / "README.md", remove=True):
-                check()
+                check_unused(record.id, folder, suite=suite)
                 Output(path, lambda head: head.startswith(b"{"), "record of the ledger").replace(text)
                 write_table(folder)
                 return path
@@ -277,7 +258,7 @@ def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
         lines += [
             "",
             "Each test suite and fuzzer check has a JSON file in `suites`. `solved` is the number of positions or",
-            "checks that the first engine passed; other engines follow. `epd --overwrite` replaces a record.",
+            "checks that the first engine passed; other engines follow.",
             "",
             "| id | suite | solved | limit | engines | commits | bench | date |",
             "|---|---|---|---|---|---|---|---|",

@@ -14,7 +14,7 @@ from typing import Any, Final
 from bench.cluster import ClusterError, map_unordered
 from bench.display import result_console
 from bench.engines import EngineSpec, EngineSpecError, compile_kernels, engine_from_pairs, this_engine
-from bench.records import LedgerError, SuiteRecord, check_suite, save_suite, tested_commits
+from bench.records import LedgerError, SuiteRecord, check_unused, save, tested_commits
 from bench.runners.base import unfit_engines
 from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
@@ -60,7 +60,6 @@ def parser() -> Parser:
     parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="run on this Dask cluster")
     parser.add_argument("--details", action="store_true", help="also list the unsolved positions")
     parser.add_argument("--ledger", metavar="ID", help="record the result of one suite in bench/ledger/suites/ID.json")
-    parser.add_argument("--overwrite", action="store_true", help="replace the suite's earlier record of this ID")
     parser.add_argument("--commit", action="append", default=[], help="tested commit (default: the current one)")
     parser.add_argument("--bench-nodes", type=int, metavar="N", help="node count of `secateur bench`")
     parser.add_quiet()
@@ -79,7 +78,7 @@ def main(arguments: list[str]) -> int:
         if options.ledger is not None:
             if len(options.files) != 1 or options.first is not None:
                 raise EngineSpecError("--ledger requires a single file, without --first")
-            check_suite(options.ledger, shown(Path(options.files[0]).name), options.overwrite)
+            check_unused(options.ledger, suite=True)
             options.commit = tested_commits(options.commit)
     troubles: list[str] = []
     suites: dict[str, list[Problem]] = {}
@@ -199,7 +198,7 @@ def _record(
         commits=tuple(options.commit),
         bench_nodes=options.bench_nodes,
     )
-    print(f"recorded in {save_suite(record, overwrite=options.overwrite)}", file=sys.stderr)
+    print(f"recorded in {save(record)}", file=sys.stderr)
 
 
 def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: bool) -> None:

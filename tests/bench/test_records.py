@@ -22,7 +22,6 @@ from bench.records import (
     load,
     load_suites,
     save,
-    save_suite,
     table,
 )
 from engine.compiler.sources import PROJECT_ROOT
@@ -141,7 +140,7 @@ def test_suites_have_a_table_of_their_own(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     assert "suite" not in readme.read_text()
     for record in (SUITE, replace(SUITE, id="sts", solved={"us": 9}, note="", date="2024-05-01")):
-        save_suite(record, tmp_path)
+        save(record, tmp_path)
     assert load_suites(tmp_path)["wac"] == SUITE
     matches, suites = readme.read_text().split("Each test suite and")
     assert matches.rstrip() == table([RECORD]).rstrip()
@@ -149,10 +148,10 @@ def test_suites_have_a_table_of_their_own(tmp_path: Path) -> None:
         "| sts | wac.epd | 9 of 201 | movetime=1 | us | abc | - | 2024-05-01 |",
         "| wac | wac.epd (one \\| thread) | 193 of 201; them 195 | movetime=1 | us, them | abc | - | 2024-06-01 |",
     ]
-    save_suite(replace(SUITE, solved={"us": 197}), tmp_path)
-    assert "| 197 of 201 |" in readme.read_text()
+    with pytest.raises(LedgerError, match=r"already has a record wac; choose another id or delete .*wac\.json"):
+        save(replace(SUITE, solved={"us": 197}), tmp_path)
     save(replace(RECORD, id="tempo"), tmp_path)
-    assert "| 197 of 201 |" in readme.read_text()
+    assert "| 193 of 201; them 195 |" in readme.read_text()
 
 
 def test_a_one_sided_match_is_quoted_by_its_points(tmp_path: Path) -> None:
@@ -170,7 +169,7 @@ def test_a_one_sided_match_is_quoted_by_its_points(tmp_path: Path) -> None:
 def test_check_sees_a_stale_table_wrong_quotes_and_broken_records(tmp_path: Path) -> None:
     folder = tmp_path / "bench" / "ledger"
     save(RECORD, folder)
-    save_suite(SUITE, folder)
+    save(SUITE, folder)
     (tmp_path / "README.md").write_text(f"fine: {RECORD.quote}\n193 of 201  [ledger: wac]\n")
     assert check(tmp_path) == []
     (tmp_path / "search").mkdir()
@@ -210,13 +209,13 @@ def test_what_is_no_table_or_record_is_left_as_it_is(tmp_path: Path) -> None:
     readme, other = tmp_path / "README.md", tmp_path / "suites" / "wac.json"
     readme.write_text("# My notes\n", encoding="utf-8")
     with pytest.raises(LedgerError, match=r"already exists and is not a table of the ledger"):
-        save_suite(SUITE, tmp_path)
+        save(SUITE, tmp_path)
     assert readme.read_text(encoding="utf-8") == "# My notes\n"
     readme.unlink()
     for text in ('{"my": "data"}\n', "[1]", '{"id": "wac", "suite": "", "limit": "", "positions": 1, "solved": {}}'):
         other.write_text(text, encoding="utf-8")
         with pytest.raises(LedgerError, match=r"wac\.json"):
-            save_suite(SUITE, tmp_path)
+            save(SUITE, tmp_path)
         assert other.read_text(encoding="utf-8") == text
 
 
@@ -239,7 +238,7 @@ def test_nothing_is_recorded_beside_a_broken_record(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match=r"broken\.json:1"):
         save(RECORD, tmp_path)
     with pytest.raises(LedgerError, match=r"broken\.json:1"):
-        records.check_suite("new", "suite", False, tmp_path)
+        records.check_unused("new", tmp_path, suite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["broken.json"]
 
 
@@ -255,19 +254,13 @@ def test_epd_records_a_whole_suite_only(
     assert epd.main(base) == 0
     record = load_suites(tmp_path / "ledger")["goal-one"]
     assert (record.suite, record.limit, record.positions, record.commits) == ("one.epd", "nodes=2000", 1, ("abc",))
-    before = (tmp_path / "ledger" / "suites" / "goal-one.json").read_bytes()
-    other = path.with_stem("other")
-    other.write_text(EPD, encoding="utf-8")
-    for words, advice in (
-        (base, "pass --overwrite to replace it"),
-        ([str(other), *base[1:], "--overwrite"], "choose another id"),
-    ):
-        capsys.readouterr()
-        assert epd.main(words) == 1
-        told = f"secateur epd: the ledger already has a record goal-one of 'one.epd'; {advice}\n"
-        assert capsys.readouterr().err == told
-        assert (tmp_path / "ledger" / "suites" / "goal-one.json").read_bytes() == before
-    assert epd.main([*base, "--overwrite"]) == 0
+    saved = tmp_path / "ledger" / "suites" / "goal-one.json"
+    before = saved.read_bytes()
+    capsys.readouterr()
+    assert epd.main(base) == 1
+    told = f"secateur epd: the ledger already has a record goal-one; choose another id or delete {saved}\n"
+    assert capsys.readouterr().err == told
+    assert saved.read_bytes() == before
     path.write_text(EPD + "nonsense\n", encoding="utf-8")
     assert epd.main([*base, "--ledger", "goal-two"]) == 1
     assert "goal-two" not in load_suites(tmp_path / "ledger")

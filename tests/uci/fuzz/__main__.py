@@ -19,7 +19,7 @@ from typing import Final
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from bench.records import LedgerError, SuiteRecord, current_commit, save_suite
+from bench.records import LedgerError, SuiteRecord, check_unused, current_commit, save
 from engine.arguments import Parser, complain
 from engine.progress import Line, duration
 from engine.uci.positions import PositionKeeper
@@ -149,9 +149,11 @@ def main(arguments: list[str] | None = None) -> int:
         if options.replay is not None:
             play(script_of(options.replay.read_text(encoding="utf-8")), OverPipes if options.pipes else InProcess)
             return 0
+        if options.ledger is not None:
+            check_unused(options.ledger, suite=True)
         record = run(options)
         if options.ledger is not None:
-            print(f"recorded in {save_suite(record)}", file=sys.stderr)
+            print(f"recorded in {save(record)}", file=sys.stderr)
     except AssertionError as failure:
         print(failure)
         return 1
