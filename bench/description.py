@@ -160,7 +160,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output and runner")
     output.add_argument("--pgn", metavar="FILE", help="write the games to this file")
     output.add_argument("--resume", action="store_true", default=None, help="play the games missing from the PGN file")
-    output.add_argument("--overwrite", action="store_true", default=None, help="replace the games in the PGN file")
+    output.add_argument(
+        "--overwrite",
+        action="store_true",
+        default=None,
+        help="replace the games in the PGN file; a copy stays beside it",
+    )
     output.add_argument("--runner", choices=RUNNERS, help="the program to use (auto: one on the PATH, else builtin)")
     output.add_argument("--cluster", metavar="tcp://HOST:PORT", help="play on the workers of this Dask scheduler")
 

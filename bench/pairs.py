@@ -7,7 +7,6 @@ run can resume. The first line contains the settings. Each other line contains t
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -30,9 +29,6 @@ PATIENCE: Final = 20
 
 #: The version of the state file format.
 FORMAT: Final = 2
-
-#: The two kinds of result lines, with 0 in place of each number.
-_LINES: Final = (b'{"number": 0, "points": 0}', b'{"number": 0, "faults": 0}')
 
 PLUS, MINUS = "plus", "minus"
 
@@ -156,11 +152,8 @@ class StateFile:
         last = text[len(whole) :].rstrip(b"\0")
         try:
             self._take(parse_json(last))
-            self._unwritten = last + b"\n"  # a whole result, of which only the end of the line is missing
+            whole, self._unwritten = whole + last, b"\n"  # only the end of the line is missing
         except (ValueError, KeyError, TypeError, AttributeError):
-            begun = re.sub(rb"-?\d+|-$", b"0", last)
-            if not any(line.startswith(begun) for line in _LINES):  # this is not the beginning of a result
-                raise PairsError(f"{shown(path)}:{len(lines) + 1}: not a result of this run") from None
             if last:
                 say(f"{self._key.replace('-', ' ')}: note: {shown(path)}:{len(lines) + 1}: ignored a partial result")
         self._text += whole
@@ -179,7 +172,7 @@ class StateFile:
             self.results[number] = points
 
     def begin(self, settings: dict[str, Any]) -> None:
-        """Stores the settings and writes them as the only line of the file. Any earlier run in the file is lost."""
+        """Stores the settings and writes them as the only line of the file. An earlier run stays beside it."""
         self.settings = settings
         if self._output is not None:
             self._output.keep = 0

@@ -12,7 +12,7 @@ import io
 import logging
 import re
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,12 +28,6 @@ from engine.files import Output, count_of, quoted, read_bytes, reason, shown
 
 #: The tag with the fingerprint of the match's description.
 MATCH_TAG: Final = "MatchId"
-
-#: The names of all tags that `format_game` writes.
-_TAGS: Final = {
-    *("Event", "Site", "Date", "Round", "White", "Black", "Result", "FEN", "SetUp", "Opening", "PlyCount"),
-    *("WhiteTimeControl", "BlackTimeControl", "TimeControl", "Termination", "TerminationDetails", MATCH_TAG),
-}
 
 #: The PGN `Termination` tag of games that did not end by the rules of chess.
 _STANDARD_TERMINATION: Final = {
@@ -63,15 +57,6 @@ _REASONS: Final = (
 
 _TAG: Final = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 _END: Final = re.compile(r"(?:^|\s)(1-0|0-1|1/2-1/2|\*)\s*$")
-
-#: A word of the movetext that `format_game` or another match program writes, perhaps with braces.
-_WORD: Final = re.compile(
-    r"\{?(book|\d+\.+|[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](=[QRBN])?[+#]?|O-O(-O)?[+#]?"
-    r"|[-+]?M?\d[\d.]*(/\d+)?s?,?|n=\d+|\[%e(val|mt)|#?[-+]?\d[\d.:]*(,\d+)?\])?\}?"
-)
-
-#: The beginning of such a word. Only the characters and the length are checked.
-_CUT_WORD: Final = re.compile(r"[KQRBNOMa-hklmnostvx\d{\[%=#+./:,-]{0,12}")
 
 #: The largest PGN file that can be read, in bytes.
 MOST_BYTES: Final = 2 << 30
@@ -149,8 +134,8 @@ class PgnLog:
     """A PGN file. Each finished game is appended to the file and synced to the disk at once.
 
     If a write fails, the games wait in memory until the next append. The first write truncates the file to the size
-    given to `go_on` (default: 0). If another program has removed, replaced or changed the file, `output` becomes a new
-    file in the same folder for all further games.
+    given to `go_on` (default: 0); a copy of the dropped bytes stays beside it. If another program has removed, replaced
+    or changed the file, `output` becomes a new file in the same folder for all further games.
     """
 
     def __init__(self, output: Output) -> None:
@@ -203,36 +188,15 @@ def is_pgn(head: bytes) -> bool:
     return _TAG.fullmatch(decode(head.lstrip().partition(b"\n")[0]).strip()) is not None
 
 
-def is_cut_game(raw: RawGame, event: str, players: Collection[str], match_id: str | None = None) -> bool:
-    """Returns whether `raw` looks like a truncated game of `event` between `players`, written by `format_game`.
-
-    With `match_id`, the game must also be of that match.
-    """
-    begin = f'[Event "{_escape(event)}"]\n[Site "?"]\n'
-    head, gap, moves = raw.text.partition("\n\n")
-    *words, last = moves.split() or [""]  # the last word, and the last tag if there are no moves, may be cut
-    if match_id is not None and raw.tags.get(MATCH_TAG, "" if gap else match_id) != match_id:
-        return False
+def is_cut_game(raw: RawGame, event: str, match_id: str) -> bool:
+    """Returns whether `raw` begins like the games of `event` in the match `match_id`, and has no result."""
+    begin = f'[Event "{_escape(event)}"]\n'
+    _, gap, moves = raw.text.partition("\n\n")
     return (
         not re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves)  # else it is a whole game, perhaps followed by other text
-        and all(map(_WORD.fullmatch, words))
-        and (_WORD.fullmatch(last) or _CUT_WORD.fullmatch(last)) is not None
-        and raw.text.replace("\n", "").isprintable()
         and (raw.text.startswith(begin) or begin.startswith(raw.text))
-        and (raw.tags.keys() <= _TAGS and len(raw.tags) >= head.count("\n") + bool(gap))
-        and all(raw.tags[name] in players for name in ("White", "Black") if name in raw.tags)
+        and raw.tags.get(MATCH_TAG, "" if gap else match_id) == match_id
     )
-
-
-def is_unchanged(raw: RawGame) -> bool:
-    """Returns whether a game has only words that match programs write and, if it is ours, only the tags in `_TAGS`."""
-    moves = re.split(r"\r?\n\r?\n", raw.text, maxsplit=1)[-1]
-    # cutechess-cli and fastchess describe the end of the game in the last comment.
-    end = re.search(r"[{,]([^{},]*)\}\s+\S+\s*$", moves)
-    if end is not None and termination_of(" ".join(end[1].split())) != Termination.OTHER:
-        moves = f"{moves[: end.start()]} *"
-    own_tags = MATCH_TAG not in raw.tags or raw.tags.keys() <= _TAGS
-    return own_tags and all(map(_WORD.fullmatch, moves.split()[:-1]))
 
 
 @dataclass(frozen=True)

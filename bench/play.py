@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.description import DescriptionError, MatchDescription
 from bench.engines import compile_kernels
-from bench.pgn import MATCH_TAG, is_cut_game, is_pgn, is_unchanged, split_games
+from bench.pgn import is_pgn
 from bench.results import MatchResult
 from bench.runners.base import Collector, OnGame, OnProblem, PlayError, Runner
 from bench.runners.builtin import BuiltinRunner
@@ -64,27 +64,8 @@ def _check_games(description: MatchDescription) -> Output | None:
     book = Path(description.book.file) if description.book is not None else None
     if book is not None and pgn.exists() and book.exists() and pgn.samefile(book):
         raise DescriptionError(f"{shown(pgn)} is the book; name another file for the games")
-    if not output.size or description.resume:
-        return output
-    if not description.overwrite:
-        raise DescriptionError(f"{pgn} contains games; pass --resume to continue or --overwrite to replace them")
-    games = list(split_games(pgn))
-    events = {raw.tags.get("Event", "") for raw in games if MATCH_TAG in raw.tags} | {description.event}
-    names = {engine.name for engine in description.engines}
-    for raw in games:
-        # External runners write no match tag, so their games are recognised by the event.
-        is_ours = MATCH_TAG in raw.tags or raw.tags.get("Event") == description.event
-        is_ours &= (
-            "PlyCount" in raw.tags and raw.is_complete and {raw.tags.get("White"), raw.tags.get("Black")} <= names
-        )
-        if is_ours and not is_unchanged(raw):
-            raise DescriptionError(f"{shown(pgn)}:{raw.line}: this game was annotated or changed; name another file")
-        if not is_ours and raw is games[-1]:  # perhaps a match was killed while it wrote this game
-            is_ours = any(is_cut_game(raw, event, names) for event in events)
-        if not is_ours:
-            raise DescriptionError(
-                f"{shown(pgn)}:{raw.line}: this game was not written by a Secateur match of these engines"
-            )
+    if output.size and not (description.resume or description.overwrite):
+        raise DescriptionError(f"{shown(pgn)} contains games; pass --resume to continue or --overwrite to replace them")
     return output
 
 

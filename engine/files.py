@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from engine.errors import CommandError
+from engine.progress import say
 
 #: Messages quote at most this number of characters of a user's input.
 QUOTE_LENGTH: Final = 160
@@ -173,29 +174,54 @@ def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
     return value
 
 
-def replace_file(path: Path, data: bytes | str, look: Callable[[], None] | None = None) -> os.stat_result:
+def built(kind: Any, value: Any, name: str) -> Any:
+    """Converts a JSON value to the type `kind`, such as a dataclass. Raises TypeError if a type or a field is wrong."""
+    from dataclasses import is_dataclass
+    from types import UnionType
+    from typing import get_args, get_origin, get_type_hints
+
+    origin, parts = get_origin(kind) or kind, get_args(kind)
+    if is_dataclass(kind) and isinstance(value, dict):
+        return origin(**{key: built(get_type_hints(kind).get(key, Any), item, key) for key, item in value.items()})
+    if origin in (list, tuple) and isinstance(value, list):
+        return origin(built(parts[0], item, name) for item in value)
+    allowed = parts if origin is UnionType else (origin,)
+    if kind is Any or type(value) in allowed or (type(value) is int and float in allowed):
+        return value
+    raise TypeError(f"{name} has the wrong type: {quoted(str(value))}")
+
+
+def replace_file(
+    path: Path, data: bytes | str, look: Callable[[], None] | None = None, like: Path | None = None
+) -> os.stat_result:
     """Replaces a file's contents atomically: after a failure, the file has all its old or all its new contents.
 
-    Text is written as UTF-8. An existing file keeps its permissions. If `path` is a symbolic link, the file that it
-    points to is replaced. `look` is called just before the replacement; if `look` raises OSError, the old contents
-    remain. Returns an `os.stat_result` that identifies the new file. Raises an OSError that names `path`.
+    Text is written as UTF-8. The file gets the permissions of `like` (default: its own) and, if the system allows it,
+    the owner and group. If `path` is a symbolic link, the file that it points to is replaced. `look` is called just
+    before the replacement; if `look` raises OSError, the old contents remain. Returns an `os.stat_result` that
+    identifies the new file. Raises an OSError that names `path`.
     """
     target = Path(os.path.realpath(path))
     umask = os.umask(0o077)
     os.umask(umask)
-    mode = 0o666 & ~umask
+    mode, owner, group = 0o666 & ~umask, -1, -1
     try:
         with suppress(FileNotFoundError):
-            mode = target.stat().st_mode
+            old = (like or target).stat()
+            mode, owner, group = old.st_mode, old.st_uid, old.st_gid
             _refuse_irregular(path, mode)
         descriptor, scratch = _scratch_beside(target)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data.encode("utf-8") if isinstance(data, str) else data)
                 file.flush()
+                if sys.platform != "win32":
+                    for ids in ((-1, group), (owner, -1)):  # a user may be allowed to set the group, but not the owner
+                        with suppress(OSError):
+                            os.fchown(file.fileno(), *ids)
+                    os.fchmod(file.fileno(), stat.S_IMODE(mode))
                 os.fsync(file.fileno())
                 status = os.fstat(file.fileno())
-            scratch.chmod(stat.S_IMODE(mode))
             if look is not None:
                 look()
             _move(scratch, target)
@@ -222,12 +248,14 @@ class Output:
 
     `size` is the file's size in bytes when it was last checked or written. If `keep` is a number below `size`, the next
     `append` atomically replaces the file with its first `keep` bytes and the new record. `append` sets `keep` to None.
+    It first copies the dropped bytes to an unused name beside the file, such as `games-old.pgn`, and says so on stderr.
     """
 
     def __init__(self, path: Path, is_own: Callable[[bytes], bool], kind: str) -> None:
         self.path = path
         self.keep: int | None = None
         self.size = 0
+        self._has_old = False
         self._is_own, self._kind = is_own, kind
         self._status: os.stat_result | None = None
         self._content: Any = None
@@ -258,9 +286,13 @@ class Output:
         """Returns `path` itself if it is an `Output`, else a new `Output`. Raises OSError as the constructor does."""
         return path if isinstance(path, Output) else cls(path, is_own, kind)
 
-    def beside(self) -> Output:
-        """Returns an `Output` for an unused name in the same folder, such as `games-2.pgn`. Raises OSError."""
-        names = (self.path.with_stem(f"{self.path.stem[:60]}-{number}") for number in itertools.count(2))
+    def beside(self, ending: str = "") -> Output:
+        """Returns an `Output` for an unused name in the same folder: `games-2.pgn`, `games-3.pgn`, ... Raises OSError.
+
+        With the ending `-old`, for example, the names are `games-old.pgn`, `games-old-2.pgn`, ...
+        """
+        endings = itertools.chain([ending] if ending else [], (f"{ending}-{number}" for number in itertools.count(2)))
+        names = (self.path.with_stem(self.path.stem[:60] + text) for text in endings)
         return Output(next(name for name in names if not os.path.lexists(name)), self._is_own, self._kind)
 
     @property
@@ -268,12 +300,14 @@ class Output:
         """The SHA-256 of the contents when they were last checked or written; "" if the file is empty or missing."""
         return self._content.hexdigest() if self.size else ""
 
-    def replace(self, data: bytes | str) -> None:
-        """Replaces the file's contents atomically; text is written as UTF-8.
+    def replace(self, data: bytes | str, keep_old: bool = False) -> None:
+        """Replaces the file's contents atomically; text is written as UTF-8. With `keep_old`, a copy stays beside it.
 
         If this fails, tries to save `data` in another file and raises the OSError from `saved_beside`.
         """
         try:
+            if keep_old:
+                self._keep_old(0)
             self._status = replace_file(self.path, data, self._look)
         except OSError as error:
             raise self.saved_beside(data, error) from None
@@ -294,6 +328,7 @@ class Output:
         if self.size:
             self.path.stat()  # raises if the file is gone: a new file must not begin with a later record
         if self.keep is not None and self.keep < self.size:
+            self._keep_old(self.keep)
             with open_regular(self.path) as file:
                 data = file.read(self.keep) + data
             self._status = replace_file(self.path, data, self._look)
@@ -315,6 +350,22 @@ class Output:
                 raise
             self.size += len(data)
             self._content.update(data)
+
+    def _keep_old(self, begin: int) -> None:
+        """Copies the bytes from `begin` on to an unused name, such as `games-old.pgn`, and says so, but only once.
+
+        Raises OSError if the copy cannot be written or if the file changed since it was checked or written.
+        """
+        self._look()
+        if self._has_old or begin >= self.size:
+            return
+        with suppress(FileNotFoundError), open_regular(self.path) as file:
+            file.seek(begin)
+            old = self.beside("-old")
+            replace_file(old.path, file.read(), old._look, like=self.path)
+            self._has_old = True
+            what = "the dropped end is" if begin else "the old contents are"
+            say(f"note: {shown(self.path)}: {what} in {shown(old.path)}")
 
     def _remember(self, file: IO[bytes]) -> None:
         self._status, self._content = os.fstat(file.fileno()), _sha256(file)

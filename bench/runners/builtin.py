@@ -91,13 +91,12 @@ def _open_log(plan: Plan, games: Output | None, result: MatchResult) -> tuple[li
 def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
     """Returns the byte offset of the end of the last complete game. Raises `PlayError` for a game of another match."""
     description = plan.description
-    fingerprint, players = description.fingerprint(), [engine.name for engine in description.engines]
-    end = 0
+    fingerprint, end = description.fingerprint(), 0
     for raw in raws:
         if raw.is_complete and raw.tags.get(MATCH_TAG) == fingerprint:
             end = raw.end
-        elif raw is not raws[-1] or not is_cut_game(raw, description.event, players, fingerprint):
-            raise PlayError(f"{path}:{raw.line}: this game was not written by this match; name another file")
+        elif raw is not raws[-1] or not is_cut_game(raw, description.event, fingerprint):
+            raise PlayError(f"{shown(path)}:{raw.line}: this game was not written by this match; name another file")
     return end
 
 
@@ -117,7 +116,9 @@ def _played(plan: Plan, path: Path, raws: list[RawGame], result: MatchResult) ->
             found.append(replace(game, game=task.game, pair=task.pair))
             continue
         title = f"game {name[:20]} of {game.white[:40]} and {game.black[:40]}"
-        result.problems.append(f"{path}:{raw.line}: {title} is not in the schedule or appears twice; it is not counted")
+        result.problems.append(
+            f"{shown(path)}:{raw.line}: {title} is not in the schedule or appears twice; it is not counted"
+        )
     if raws and not raws[-1].is_complete:
         faults.pop()  # a truncated last game is unfinished, not faulty
         result.notes.append(f"{shown(path)}:{raws[-1].line}: the unfinished last game is dropped")

@@ -251,7 +251,7 @@ def _take_over(games: Output, path: Path, played: IO[bytes], problems: list[str]
             problems.append(f"{shown(games.path)}: keeps its games; the unfinished new games are in {shown(path)}")
             return
         if data:
-            games.replace(data)
+            games.replace(data, keep_old=True)
         if leads_to(path, played) and os.fstat(played.fileno()).st_size == len(data):
             path.unlink()
     except OSError as error:

@@ -221,8 +221,11 @@ def network_output(path: Path | Output) -> Output:
 
 
 def write_network(path: Path | Output, network: Network) -> None:
-    """Writes or atomically replaces a network file. Raises OSError if this fails or `path` is another kind of file."""
-    network_output(path).replace(encode_network(network))
+    """Writes a network file, or atomically replaces it and keeps the old one beside it.
+
+    Raises OSError if this fails or `path` is another kind of file.
+    """
+    network_output(path).replace(encode_network(network), keep_old=True)
 
 
 def is_network(head: bytes) -> bool:

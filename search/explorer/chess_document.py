@@ -173,15 +173,15 @@ def score_text(score: int | None, scores: dict[str, int]) -> str:
 
 
 def save(document: Document, path: Path | Output) -> None:
-    """Writes a document as JSON, compressed if the file's name ends in ".gz". Raises OSError."""
+    """Writes a document as JSON, compressed if the name ends in ".gz". Keeps an old file beside it. Raises OSError."""
     output = recording_output(path)
     data = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     # There is no time stamp, so the same search gives the same file.
-    output.replace(gzip.compress(data, mtime=0) if output.path.suffix == ".gz" else data)
+    output.replace(gzip.compress(data, mtime=0) if output.path.suffix == ".gz" else data, keep_old=True)
 
 
 def recording_output(path: Path | Output) -> Output:
-    """Returns a document's output file. Raises OSError unless it is writable, and is new, empty or a recording."""
+    """Returns a document's output file. Raises OSError unless it is writable and new, empty or a chess recording."""
     return Output.at(path, _is_recording, "recording")
 
 
@@ -191,7 +191,7 @@ def _is_recording(head: bytes) -> bool:
             head = zlib.decompressobj(31).decompress(head, 100)
         except zlib.error:
             return False
-    return head.startswith(b'{"format":' + json.dumps(FORMAT).encode())
+    return head.startswith(b'{"format":"%s","version":%d,"kind":"%s"' % (FORMAT.encode(), VERSION, KIND.encode()))
 
 
 def read_text(path: Path) -> str:

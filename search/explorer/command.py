@@ -68,7 +68,7 @@ def _parser() -> Parser:
     parser.add_argument("--text", action="store_true", help="print FILE or the recording instead of serving the page")
     recording = parser.add_argument_group("recording a chess search")
     recording.add_argument("--record", metavar="OUT", help="search, save the recording (.json or .json.gz), and exit")
-    recording.add_argument("--overwrite", action="store_true", help="replace OUT if it is a recording")
+    recording.add_argument("--overwrite", action="store_true", help="replace the recording OUT; a copy stays beside it")
     recording.add_argument("--position", default="", metavar="FEN", help="FEN, or FEN moves ... (default: startpos)")
     recording.add_argument("--pgn", metavar="PGN", help="search the last position of the first game in this file")
     recording.add_argument("--after", metavar="MOVE", help="with --pgn: the position after this move, such as 23w")
@@ -158,7 +158,7 @@ def _record(options: argparse.Namespace) -> int:
     if options.text:
         return _print_report(document)
     result = document["result"]
-    print(f"{options.record}: depth {result['depth']}, {result['score']}, {result['visits']:,} visits")
+    print(f"{shown(options.record)}: depth {result['depth']}, {result['score']}, {result['visits']:,} visits")
     return 0
 
 

@@ -117,6 +117,7 @@ def test_another_match_is_neither_resumed_nor_overwritten(play_in: Callable[...,
     assert pgn.read_bytes() == data
     play_in(2, overwrite=True)
     assert len(list(read_games(pgn))) == 4
+    assert pgn.with_stem("games-old").read_bytes() == data
 
 
 FOREIGN = {
@@ -138,39 +139,93 @@ def test_a_file_of_somebody_else_is_left_as_it_is(
     notes = tmp_path / "notes.txt"
     notes.write_bytes(data)
     modes = {} if mode == "neither" else {mode: True}
-    with pytest.raises(CommandError, match=r"notes\.txt"):
+    if mode == "overwrite" and data.startswith(b"["):
         play_in(1, pgn=str(notes), **modes)
+        notes = notes.rename(tmp_path / "games.txt").with_name("notes-old.txt")
+    else:
+        with pytest.raises(CommandError, match=r"notes\.txt"):
+            play_in(1, pgn=str(notes), **modes)
     assert notes.read_bytes() == data
     assert list(tmp_path.glob("*notes*")) == [notes]
 
 
-def test_what_stands_among_our_games_is_left_as_it_is(play_in: Callable[..., MatchResult], pgn: Path) -> None:
+def test_what_stands_among_our_games_is_not_resumed(play_in: Callable[..., MatchResult], pgn: Path) -> None:
     play_in(1)
     ours = pgn.read_bytes()
     first = next(split_games(pgn)).end
-    both = {"resume", "overwrite"}
-    for data, modes in (
-        (ours + b"my notes\n", both),
-        (ours.replace(b'"A"', b'"Carlsen"'), {"overwrite"}),
-        (ours + FOREIGN["a game of these players"], both),
-        (ours[:-30] + b" { a nice move } 40. ", both),
-        (ours[:-30].replace(b"[Date", b'[Annotator "me"]\n[Date'), both),
-        (ours.replace(b"1... ", b"$1 ", 1), {"overwrite"}),
-        (ours[:-30] + b" interesting", both),
-        (b"; my notes\n\n" + ours, {"resume"}),
-        (ours[:first] + b"my notes\n\n" + ours[first:], both),
-        (ours + FOREIGN["an unfinished game"], both),
-        (ours + FOREIGN["half a game of this name"], both),
-        (ours + FOREIGN["a finished game"] + ours, both),
+    for data in (
+        ours + b"my notes\n",
+        ours + FOREIGN["a game of these players"],
+        b"; my notes\n\n" + ours,
+        ours[:first] + b"my notes\n\n" + ours[first:],
+        ours + FOREIGN["an unfinished game"],
+        ours + FOREIGN["half a game of this name"],
+        ours + FOREIGN["a finished game"] + ours,
     ):
-        for mode in modes:
-            pgn.write_bytes(data)
-            with pytest.raises(CommandError, match=r"games\.pgn:( already exists and|\d+: )"):
-                play_in(2, **{mode: True})
-            assert pgn.read_bytes() == data
-    pgn.write_bytes(ours[:-30])  # half a game of ours is no obstacle
-    play_in(1, overwrite=True)
-    assert len(list(read_games(pgn))) == 2
+        pgn.write_bytes(data)
+        with pytest.raises(CommandError, match=r"games\.pgn:( already exists and|\d+: )"):
+            play_in(2, resume=True)
+        assert pgn.read_bytes() == data
+
+
+#: Whatever a user may have done to a file of games.
+EDITS: dict[str, Callable[[bytes], bytes]] = {
+    "a comment under the tags": lambda ours: ours.replace(b"]\n\n", b"]\n\n{ A fine game. } ", 1),
+    "a line that begins with a semicolon": lambda ours: ours.replace(b"]\n\n", b"]\n\n; see my book\n", 1),
+    "a line that begins with a percent sign": lambda ours: ours.replace(b"\n[Site", b"\n% my notes\n[Site", 1),
+    "text after a tag": lambda ours: ours.replace(b'"?"]', b'"?"] ; in Paris', 1),
+    "a comment after the last move": lambda ours: ours.rstrip()[:-3] + b"{ He resigned too early. } 1-0\n\n",
+    "another site": lambda ours: ours.replace(b'[Site "?"]', b'[Site "Paris"]', 1),
+    "another result": lambda ours: ours.replace(b"1/2-1/2", b"1-0"),
+    "other players": lambda ours: ours.replace(b'"A"', b'"Carlsen"'),
+    "a glyph": lambda ours: ours.replace(b"1... ", b"$1 ", 1),
+    "half a game": lambda ours: ours[:-30],
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_what_is_overwritten_stays_beside(
+    play_in: Callable[..., MatchResult], pgn: Path, edit: Callable[[bytes], bytes], capfd: pytest.CaptureFixture[str]
+) -> None:
+    play_in(1)
+    data = edit(pgn.read_bytes())
+    assert data != pgn.read_bytes()
+    for name in ("games-old", "games-old-2"):
+        pgn.write_bytes(data)
+        pgn.chmod(0o640)
+        capfd.readouterr()
+        play_in(1, overwrite=True)
+        assert len(list(read_games(pgn))) == 2
+        old = pgn.with_stem(name)
+        assert old.read_bytes() == data
+        assert old.stat().st_mode & 0o777 == 0o640
+        assert capfd.readouterr().err == f"note: {pgn}: the old contents are in {old}\n"
+
+
+def test_what_is_cut_off_stays_beside(
+    play_in: Callable[..., MatchResult], pgn: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    play_in(2)
+    ours, last = pgn.read_bytes(), list(split_games(pgn))[-1]
+    cut = last.data[: last.data.index(b"1... ") + 12]
+    for data in (
+        cut + b" 2. exd5 Qxd5 3. Nc3",
+        cut.replace(b'[Opening "', b'[Opening "My pet line: ') + b" 2. exd5 Qxd5",
+        cut + b" { a nice move } 40. ",
+        cut.replace(b"[Date", b'[Annotator "me"]\n[Date'),
+        cut + b" interesting",
+    ):
+        for path in pgn.parent.glob("games-*"):
+            path.unlink()
+        pgn.write_bytes(ours[: last.start] + data)
+        capfd.readouterr()
+        result = play_in(2, resume=True)
+        old = pgn.with_stem("games-old")
+        assert old.read_bytes() == data
+        assert capfd.readouterr().err == f"note: {pgn}: the dropped end is in {old}\n"
+        assert result.notes == [f"{pgn}:{last.line}: the unfinished last game is dropped"]
+        assert len(list(read_games(pgn))) == 4
+        assert pgn.read_bytes().startswith(ours[: last.start])
 
 
 def test_games_that_the_schedule_does_not_know_are_reported_and_none_is_played_in_their_place(
@@ -219,7 +274,8 @@ def test_two_matches_never_write_to_one_file(
     play_in(2, other_match, **({first_mode: True} if first_mode else {}))
     assert len(refused) == 16
     assert len(list(read_games(pgn))) == 4
-    assert sorted(path.name for path in tmp_path.iterdir() if "pgn" in path.name) == ["games.pgn", "link.pgn"]
+    names = ["games-old.pgn", "games.pgn", "link.pgn"]
+    assert sorted(path.name for path in tmp_path.glob("*.pgn")) == names if first_mode else names[1:]
 
 
 @pytest.mark.parametrize("mode", ["resume", "overwrite"])
@@ -250,11 +306,9 @@ def test_a_file_that_appears_while_kernels_are_compiled_stays(
     play_in: Callable[..., MatchResult], pgn: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bench.play.compile_kernels", lambda *_: pgn.write_bytes(FOREIGN["a finished game"]))
-    for modes, problem in (({}, "contains games"), ({"overwrite": True}, "this game was not written by")):
-        with pytest.raises(CommandError, match=problem):
-            play_in(1, **modes)
-        assert pgn.read_bytes() == FOREIGN["a finished game"]
-        pgn.unlink()
+    with pytest.raises(CommandError, match="contains games"):
+        play_in(1)
+    assert pgn.read_bytes() == FOREIGN["a finished game"]
 
 
 def test_the_book_is_no_place_for_the_games(play_in: Callable[..., MatchResult], tmp_path: Path, pgn: Path) -> None:

@@ -20,7 +20,7 @@ def begun(path: Path, *results: tuple[int, int]) -> StateFile:
     return state
 
 
-@pytest.mark.parametrize("torn", [b"", b"{", b'{"number": 3, "points": -', b'{"number": 4, "faults": 1'])
+@pytest.mark.parametrize("torn", [b"", b"{", b'{"number": 3, "points": -', b'{"number": 4, "faults": 1', b"my notes"])
 def test_a_killed_run_resumes_exactly(tmp_path: Path, torn: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     begun(whole, (0, -1), (1, 0), (3, 2)).add(2, faults=2)
@@ -33,7 +33,9 @@ def test_a_killed_run_resumes_exactly(tmp_path: Path, torn: bytes, capsys: pytes
     state.add(2, faults=2)
     assert cut.read_bytes() == whole.read_bytes()
     note = f"secateur spsa: note: {cut}:5: ignored a partial result\n"
-    assert capsys.readouterr().err == (note if torn else "")
+    kept = tmp_path / "cut-old.jsonl"
+    assert capsys.readouterr().err == (f"{note}note: {cut}: the dropped end is in {kept}\n" if torn else "")
+    assert kept.read_bytes() == torn if torn else not kept.exists()
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\0\0"])
@@ -51,7 +53,8 @@ def test_a_whole_last_result_counts_without_a_line_end(
     state.add(1, 2)
     assert cut.read_bytes() == whole.read_bytes()
     assert state.results == StateFile(cut, "spsa").results == {0: -1, 31: -2, 1: 2}
-    assert not capsys.readouterr().err
+    note = f"note: {cut}: the dropped end is in {tmp_path / 'cut-old.jsonl'}\n"
+    assert capsys.readouterr().err == (note if end == b"\0\0" else "")
 
 
 def test_order_faults_and_missing_numbers_come_back(tmp_path: Path) -> None:
@@ -66,7 +69,7 @@ def test_order_faults_and_missing_numbers_come_back(tmp_path: Path) -> None:
     assert StateFile(path, "spsa").results[1] == 1
 
 
-def test_a_new_run_replaces_the_old_one_only_when_it_begins(tmp_path: Path) -> None:
+def test_a_new_run_replaces_the_old_one_only_when_it_begins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run.jsonl"
     begun(path, (0, 1))
     before = path.read_bytes()
@@ -76,6 +79,9 @@ def test_a_new_run_replaces_the_old_one_only_when_it_begins(tmp_path: Path) -> N
     state.begin({"seed": 3})
     assert StateFile(path, "spsa").settings == {"seed": 3}
     assert not StateFile(path, "spsa").results
+    old = tmp_path / "run-old.jsonl"
+    assert old.read_bytes() == before
+    assert capsys.readouterr().err == f"note: {path}: the old contents are in {old}\n"
 
 
 @pytest.mark.parametrize(
@@ -88,8 +94,7 @@ def test_a_new_run_replaces_the_old_one_only_when_it_begins(tmp_path: Path) -> N
         ('{"secateur-spsa": ', "run:1: not a state file of this version"),
         (HEADER + "my notes\n", "run:2: not a result of this run"),
         (HEADER + "[]\n", "run:2: not a result of this run"),
-        (HEADER + '{"number": 1, "points": 0}my notes', "run:2: not a result of this run"),
-        (HEADER + '{"number": 1, "points": 0}\nmy notes', "run:3: not a result of this run"),
+        (HEADER + '{"number": 1, "points": 0}my notes\n', "run:2: not a result of this run"),
         (HEADER + '{"number": -1, "points": 0}\n', "run:2: not a result of this run"),
         (HEADER + '{"number": 1, "faults": 0.5}\n', "run:2: not a result of this run"),
         (HEADER + '{"number": 1}\n', "run:2: not a result of this run"),

@@ -12,7 +12,6 @@ from bench.pgn import (
     format_game,
     is_cut_game,
     is_pgn,
-    is_unchanged,
     read_games,
     split_games,
     termination_of,
@@ -158,28 +157,13 @@ def test_a_mark_of_the_byte_order_is_no_move(tmp_path: Path) -> None:
     assert [game.line for game in games] == [1, 7]
 
 
-@pytest.mark.parametrize("name", ["cutechess_crash", "cutechess_illegal", "cutechess_time", "fastchess_time"])
-def test_annotations_are_told_from_what_match_programs_write(name: str) -> None:
-    for raw in split_games(Path(__file__).with_name("recorded") / f"{name}.pgn"):
-        assert is_unchanged(raw), raw.text
-        for new in (b"!", b" {!}", b" $1", b" (1... e5)"):
-            (other,) = split_games(raw.data.replace(b" {", new + b" {", 1))
-            assert not is_unchanged(other), other.text
-
-
 def test_a_game_cut_short_anywhere_is_known_as_ours() -> None:
     data = format_game(replace(GAME, white="öld"), 'The "event"', ("1+0.1", "nodes=10"), "abc", "1.1").encode()
     for end in range(1, len(data.rstrip()) - len("1-0")):
         (raw,) = split_games(data[:end])
-        assert is_cut_game(raw, 'The "event"', ("B", "öld"), "abc"), data[:end]
-    (raw,) = split_games(data[:200])
-    assert not is_cut_game(raw, 'The "event"', ("B", "old"))
-    assert not is_cut_game(raw, "Casual game", ("B", "öld"))
+        assert is_cut_game(raw, 'The "event"', "abc"), data[:end]
     cut = data[: data.index(b" Qh5") + 4]
     foreign_id = cut.replace(b'"abc"', b'"abd"')
-    (raw,) = split_games(foreign_id)
-    assert not is_cut_game(raw, 'The "event"', ("B", "öld"), "abc")
-    tag = cut.replace(b"[Round", b'[Annotator "me"]\n[Round')
-    for foreign in (data.rstrip() + b" { my notes", b"my notes", tag, cut + b" {an_important_remark", cut + b" why?"):
+    for foreign in (data.rstrip() + b" { my notes", b"my notes", cut.replace(b"The", b"A"), foreign_id):
         (raw,) = split_games(foreign)
-        assert not is_cut_game(raw, 'The "event"', ("B", "öld"))
+        assert not is_cut_game(raw, 'The "event"', "abc")

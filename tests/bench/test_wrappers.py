@@ -159,7 +159,8 @@ def test_earlier_games_are_dropped_only_for_new_ones(
     stand_in(lines.replace("NEW", str(new)))
     result = play(describe(runner="cutechess", pgn=str(pgn), overwrite=True))
     assert pgn.read_text(encoding="utf-8") == left * GAME
-    assert sorted(path.name for path in tmp_path.glob("*.pgn")) == ["games.pgn", "new.pgn"]
+    kept = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("games-*.pgn")}
+    assert kept == ({} if left == 2 else {"games-old.pgn": 2 * GAME})
     status, last = (3, "its last lines: sorry") if left == 2 else (0, "it printed nothing")
     ended = f"cutechess-cli ended with exit status {status} after 0 of 4 games; {last}"
     assert result.problems == [ended]

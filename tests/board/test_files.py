@@ -25,6 +25,7 @@ from engine.files import (
     replace_file,
     shown,
 )
+from tests.bench.fakes import room_for
 
 WRITING = ("w", "a", "r+b", "a+b")
 
@@ -80,6 +81,19 @@ def test_a_replaced_file_keeps_its_permissions_and_its_links(tmp_path: Path) -> 
     assert path.read_bytes() == b"second"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert sorted(tmp_path.iterdir()) == [path, link]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only the administrator gives files away")
+def test_the_administrator_replaces_a_file_for_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_bytes(b"ours 1")
+    path.chmod(0o640)
+    os.chown(path, 12345, 12346)
+    replace_file(path, b"ours 2")
+    Output(path, _is_ours, "text").replace("ours 3", keep_old=True)
+    for name in ("file.txt", "file-old.txt"):
+        status = (tmp_path / name).stat()
+        assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (12345, 12346, 0o640)
 
 
 def _hold(path: Path, ready: Any, release: Any) -> None:
@@ -242,6 +256,32 @@ def test_an_output_knows_what_it_wrote_itself(tmp_path: Path) -> None:
     assert not path.exists()
     output.replace("ours 6")
     assert path.read_bytes() == b"ours 6"
+
+
+def test_what_is_replaced_or_dropped_stays_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "out.txt"
+    old, older = (tmp_path / f"out-old{number}.txt" for number in ("", "-2"))
+    Output(path, _is_ours, "text").replace("ours 1", keep_old=True)  # nothing was there
+    Output(path, _is_ours, "text").replace("ours 2", keep_old=True)
+    output = Output(path, _is_ours, "text")
+    output.keep = 4
+    output.append(b", more")
+    assert (path.read_bytes(), old.read_bytes(), older.read_bytes()) == (b"ours, more", b"ours 1", b" 2")
+    says = f"note: {path}: the old contents are in {old}\nnote: {path}: the dropped end is in {older}\n"
+    assert capsys.readouterr().err == says
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_what_is_dropped_is_copied_once_even_if_the_disk_is_full(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_bytes(b"ours 1")
+    output = Output(path, _is_ours, "text")
+    output.keep = 0
+    for _ in range(3):
+        with room_for(100), pytest.raises(OSError, match="File too large"):
+            output.append(b"ours, a record" * 10)
+    assert (tmp_path / "out-old.txt").read_bytes() == path.read_bytes() == b"ours 1"
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_result_is_saved_beside_a_folder_and_under_no_name_that_is_in_use(tmp_path: Path) -> None:

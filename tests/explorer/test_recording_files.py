@@ -29,12 +29,14 @@ def test_a_saved_recording_is_read_back(document: Any, tmp_path: Path, name: str
     first = path.read_bytes()
     save(json.loads(read_text(path)), path)
     assert path.read_bytes() == first
+    assert path.with_stem(f"{path.stem}-old").read_bytes() == first
 
 
 @pytest.mark.parametrize("name", ["search.json", "search.json.gz"])
 def test_a_recording_takes_the_place_of_a_recording_only(document: Any, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    for data in (b'{"my": "data"}', gzip.compress(b"my notes"), b"\x1f\x8b my notes"):
+    tree = b'{"format":"secateur trace","version":1,"kind":"tree","title":"for my students"}'
+    for data in (b'{"my": "data"}', tree, gzip.compress(tree), gzip.compress(b"my notes"), b"\x1f\x8b my notes"):
         path.write_bytes(data)
         with pytest.raises(FileExistsError, match="already exists and is not a recording"):
             save(document, path)

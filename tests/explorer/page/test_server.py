@@ -336,7 +336,7 @@ def test_an_earlier_recording_is_replaced_only_on_request(
 ) -> None:
     monkeypatch.setattr(command, "choose_tracing", lambda: None)
     file = tmp_path / "earlier.json"
-    file.write_text('{"format":"secateur trace","version":1,"kind":"tree"}')
+    file.write_text('{"format":"secateur trace","version":1,"kind":"chess"}')
     arguments = ["--record", str(file), "--position", "no FEN"]  # which is refused after the file
     assert command.main(arguments) == 1
     assert f"{file} already exists; pass --overwrite to replace it\n" in capsys.readouterr().err
