@@ -130,8 +130,8 @@ def main(arguments: list[str]) -> int:
     with ExitStack() as held:
         if options.state is not None:
             held.enter_context(locked(options.state, remove=True))
-        state = StateFile(options.state, "ablation")
-        with Steps("reading the book", options.quiet):
+        with Steps("reading the state and the book", options.quiet):
+            state = StateFile(options.state, "ablation")
             plan = make_plan(description)
         for problem in plan.problems:
             _say(problem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +26,7 @@ from bench.schedule import Plan, make_plan
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, Spsa, SpsaError, default_gain, select
 from engine.arguments import Parser, command
 from engine.errors import FAILED, OK, arguments_are_judged
-from engine.files import count_of, locked, shown
+from engine.files import built, count_of, locked, shown
 from engine.progress import Steps, say
 from search import tunables
 from search.tunables import Tunable
@@ -64,7 +64,7 @@ def parser() -> Parser:
     parser.add_argument("--state", required=True, metavar="FILE.jsonl", help="the file in which the run is saved")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--resume", action="store_true", help="continue the run in the file")
-    mode.add_argument("--overwrite", action="store_true", help="replace the run in the file with a new one")
+    mode.add_argument("--overwrite", action="store_true", help="replace the run in the file; a copy stays beside it")
     mode.add_argument("--show", action="store_true", help="print the results in the file without playing")
     how = parser.add_argument_group("the run")
     how.add_argument(
@@ -118,7 +118,8 @@ def main(arguments: list[str]) -> int:
             path.stat()  # raises OSError for a missing file, which `locked` would create
         if not options.show:
             held.enter_context(locked(path, remove=True))
-        state = StateFile(path, "spsa", read=not is_new, write=not options.show)
+        with Steps("reading the results", options.quiet):
+            state = StateFile(path, "spsa", read=not is_new, write=not options.show)
         if not is_new:
             run = _stored_run(options, state)
         elif state.is_there and not options.overwrite:
@@ -128,7 +129,8 @@ def main(arguments: list[str]) -> int:
 
 def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
     """Plays a run (not with `--show`) and prints its results; returns the exit status."""
-    spsa = run.tuner(state)
+    with Steps("replaying the results", options.quiet):
+        spsa = run.tuner(state)
     interrupted = False
     if not options.show:
 
@@ -200,9 +202,9 @@ def tune(
     """Plays the missing iterations with the openings of `plan`, `concurrency` at a time. Mutates `spsa` and `state`.
 
     First checks that the engine can play. Then, if the state is new, writes `settings` as the first line of the file;
-    this replaces an earlier run. An iteration in which an engine fails is reported and has no result. Raises
-    `SpsaError` if the engine cannot play, and `PairsError` and `ClusterError` as `play_pairs` does. The state stays
-    valid after any exception.
+    this replaces an earlier run, of which a copy stays beside the file. An iteration in which an engine fails is
+    reported and has no result. Raises `SpsaError` if the engine cannot play, and `PairsError` and `ClusterError` as
+    `play_pairs` does. The state stays valid after any exception.
     """
     compile_kernels(run.games.engines, cluster)
     problem = check_engine(run.side(0, spsa.result()))
@@ -274,8 +276,10 @@ def _check_no_run_options(options: argparse.Namespace) -> None:
 def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
     """Returns the run that a state describes. Raises `PairsError` if the description is invalid."""
     settings = state.settings or {}
+    names = [field.name for field in fields(Tunable)]
     try:
-        parameters = [Tunable(*row) for row in settings["parameters"]]
+        rows = [dict(zip(names, row, strict=True)) for row in settings["parameters"]]
+        parameters = [built(Tunable, row, "a parameter") for row in rows]
         return _run(argparse.Namespace(**{**vars(options), **settings["options"]}), parameters)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise PairsError(f"{shown(str(state.path))}:1: not a tuning run of this version: {error}") from None

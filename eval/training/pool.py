@@ -29,12 +29,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.files import count_of, open_regular, parse_json, printable, read_bytes, shown
+from engine.files import built, count_of, open_regular, parse_json, printable, read_bytes, shown
 from engine.memory import readable
 from eval.training.kernels.gradients import count_unsound
 from eval.training.kernels.records import PLY, SAMPLE
 from eval.training.samples import Filter, Samples, shard_samples
-from eval.training.shards import ARCHIVED, Shard, ShardError, built, find_shards, read_shard
+from eval.training.shards import ARCHIVED, Shard, ShardError, find_shards, read_shard
 
 Reals = npt.NDArray[np.float64]
 

@@ -24,13 +24,13 @@ from typing import Final
 
 import numpy as np
 
-from engine.files import Output, open_regular, parse_json, printable, read_bytes, reason, shown
+from engine.files import Output, built, open_regular, parse_json, printable, read_bytes, reason, shown
 from engine.progress import say
 from eval.network.format import is_network, read_network
 from eval.training.kernels.gradients import Floats, new_vector, parameter_count
 from eval.training.pool import FACTS, TRAINING, VALIDATION, holds_samples
 from eval.training.samples import Filter
-from eval.training.shards import built, check_only_writer
+from eval.training.shards import check_only_writer
 from eval.training.trainer import Entry, Moment, Recipe, State, Trainer, TrainingError, first_state, state_from
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"

@@ -26,16 +26,15 @@ import os
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from types import UnionType
-from typing import Any, BinaryIO, Final, get_args, get_origin, get_type_hints
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
-from engine.files import check_lock, leads_to, locked, open_regular, parse_json, quoted, reason, shown
+from engine.files import check_lock, leads_to, locked, open_regular, parse_json, reason, shown
 from eval.training.kernels.archiving import decode_games, encode_games
 from eval.training.kernels.records import ENDINGS, GAME, PLY, VARIANTS
 
@@ -107,19 +106,6 @@ _LOCK: Final = "lock"
 
 class ShardError(CommandError, ValueError):
     """Raised if a shard, a pool or a folder is unusable, or if there are no positions; the message is one line."""
-
-
-def built(kind: Any, value: Any, name: str) -> Any:
-    """Converts a JSON value to the type `kind`, such as a dataclass. Raises TypeError if a type or a field is wrong."""
-    origin, parts = get_origin(kind) or kind, get_args(kind)
-    if is_dataclass(kind) and isinstance(value, dict):
-        return origin(**{key: built(get_type_hints(kind).get(key, Any), item, key) for key, item in value.items()})
-    if origin in (list, tuple) and isinstance(value, list):
-        return origin(built(parts[0], item, name) for item in value)
-    allowed = parts if origin is UnionType else (origin,)
-    if kind is Any or type(value) in allowed or (type(value) is int and float in allowed):
-        return value
-    raise TypeError(f"{name} has the wrong type: {quoted(str(value))}")
 
 
 @dataclass(frozen=True)

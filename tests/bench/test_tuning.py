@@ -118,6 +118,14 @@ def test_a_run_from_the_command_line(tuned: None, tmp_path: Path, capsys: pytest
 def test_mistakes_are_one_line_each(tuned: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state = tmp_path / "run.jsonl"
     assert command.main(arguments(state, "--iterations", "2")) == 0
+    whole = state.read_text(encoding="utf-8")
+    for value in ("true", "7", "null", "[]"):
+        state.write_text(whole.replace('"Size"', value), encoding="utf-8")
+        for mode in ("--show", "--resume"):
+            capsys.readouterr()
+            assert command.main(["--state", str(state), mode]) == 1
+            assert f"{state}:1: not a tuning run of this version: name has the wrong type" in capsys.readouterr().err
+    state.write_text(whole, encoding="utf-8")
     capsys.readouterr()
     for given, status, message in (
         (arguments(state), 1, "already exists; pass --resume to continue it"),
