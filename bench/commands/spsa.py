@@ -147,7 +147,11 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
     is_finished = len(state.results) >= run.schedule.iterations
     _print(run, spsa, state)
     if interrupted:
-        then = "the run had not begun" if state.settings is None else f"--state {state.path} --resume continues it"
+        then = (
+            "the run had not begun"
+            if state.settings is None
+            else f"--state {shown(options.state)} --resume continues it"
+        )
         say(f"secateur spsa: interrupted; {then}")
     return OK if is_finished or options.show else FAILED
 

@@ -162,6 +162,7 @@ def test_a_network_is_trained_further(made: Path, trained: Path, tmp_path: Path)
     assert train.main(["--output", str(output), "--resume", "--quiet"]) == 0
     assert output.read_bytes() == first
     assert uci_main.main(arguments(made, output, *more, "--rate", "1e-3", "--overwrite")) == 0
+    assert output.with_stem("on-old-2").read_bytes() == first
     assert read_network(output).provenance["training_error"] < before.provenance["training_error"]
 
 

@@ -250,11 +250,11 @@ def test_a_file_is_what_the_page_shows_first_or_printed_as_text(tmp_path: Path) 
 
 
 def test_a_search_is_recorded_printed_and_opened(tmp_path: Path) -> None:
-    file = tmp_path / "mate.json.gz"
+    file = tmp_path / "mate\nin one.json.gz"
     mate = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
     done = run_explore("--record", str(file), "--position", mate, "--depth", "3", "--costs")
     assert done.returncode == 0, done.stderr
-    assert "#1" in done.stdout
+    assert done.stdout.startswith(rf"{tmp_path}/mate\nin one.json.gz: depth 3, #1, ")
     document = json.loads(read_text(file))
     assert document["position"].split()[0] == mate.split()[0]
     assert document["engine"] == full_name()
