@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from engine.files import Output, parse_json, printable, read_bytes, replace_file, shown
+from engine.files import Output, parse_json, printable, read_bytes, shown
 from eval.training.shards import (
     ARCHIVE_MAGIC,
     ARCHIVED,
@@ -81,12 +81,13 @@ def read_manifest(folder: Path) -> dict[str, Run]:
         raise ShardError(f"{shown(path)}: is damaged: {printable(str(error))}") from None
 
 
-def _write_manifest(folder: Path, runs: dict[str, Run]) -> None:
+def _manifest(runs: dict[str, Run]) -> str:
+    """Returns the contents of the manifest."""
     counts = ("games", "positions", "bytes")
     content = {
         name: {**dict(zip(counts, run.totals, strict=True)), **asdict(run)} for name, run in sorted(runs.items())
     }
-    replace_file(folder / MANIFEST, json.dumps({"runs": content}, indent=1, sort_keys=True) + "\n")
+    return json.dumps({"runs": content}, indent=1, sort_keys=True) + "\n"
 
 
 def archive_runs(
@@ -94,8 +95,8 @@ def archive_runs(
 ) -> dict[str, Run]:
     """Adds the finished shards of each folder to `archive` and returns the manifest's runs.
 
-    Calls `on_shard(shards, all shards)` after each shard. Raises OSError, and ShardError for a damaged shard, for a
-    folder without finished shards, and for a run in the archive that has the same name but other settings.
+    Calls `on_shard(shards, all shards)` after each shard. Raises OSError, and ShardError for a damaged shard, a folder
+    without finished shards, an edited manifest, and a run in the archive that has the same name but other settings.
     """
     shards = {folder.resolve().name: sorted(folder.glob(f"shard-*{FINISHED}")) for folder in folders}
     for folder in folders:
@@ -105,7 +106,10 @@ def archive_runs(
         raise ShardError("two folders have the same name, and the archive keeps runs by name")
     archive.mkdir(parents=True, exist_ok=True)
     with only_writer(archive, "writing"):
-        runs = read_manifest(archive) if (archive / MANIFEST).exists() else {}
+        output = Output(archive / MANIFEST, lambda head: head.startswith(b'{\n "runs": '), "manifest of an archive")
+        runs = read_manifest(archive) if output.size else {}
+        if output.size and output.digest != hashlib.sha256(_manifest(runs).encode()).hexdigest():
+            raise ShardError(f"{shown(output.path)}: was edited; move it, and the same command writes it anew")
         for name, paths in shards.items():
             settings = read_head(paths[0])
             run = runs.setdefault(name, Run(settings, commit, {}))
@@ -124,7 +128,7 @@ def archive_runs(
                 runs[name].shards[file] = entry
                 on_shard(done, len(items))
         finally:
-            _write_manifest(archive, runs)
+            output.replace(_manifest(runs))
         return runs
 
 

@@ -62,7 +62,7 @@ _, tactics, depth = searched[1]
 # Deep enough for quiet moves that have failed time and again.
 documents["deep"] = record(game(searched[2][1]), Limits(depth=12))
 # Deep enough for singular searches of positions with a single legal move.
-documents["deeper"] = record(game(tactics), Limits(depth=11))
+documents["deeper"] = record(game(tactics), Limits(depth=13))
 documents["classical"] = record(game(tactics), Limits(depth=depth), classical=True)
 documents["small"] = record(game(tactics), Limits(depth=depth), 1000)
 documents["shallow"] = record(game(tactics), Limits(depth=2), 200)

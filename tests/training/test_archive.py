@@ -220,6 +220,17 @@ def test_the_command_archives_and_restores(made: Path, tmp_path: Path, capsys: p
 
 
 @compiled_only
+def test_an_edited_manifest_is_not_replaced(made: Path, archived: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(archived, tmp_path / "archive"))
+    path = copy / MANIFEST
+    edited = path.read_text(encoding="utf-8").replace('"runs": {', '"runs": {\n  "notes": "mine",', 1)
+    for text in (edited, path.read_text(encoding="utf-8").rstrip("\n")):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ShardError, match=r"manifest\.json: (was edited|is damaged)"):
+            archive_runs([made], copy, None, lambda done, count: None)
+        assert path.read_text(encoding="utf-8") == text
+
+
 def test_restoring_checks_the_manifest(made: Path, archived: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(archived, copy)

@@ -25,7 +25,10 @@ def test_a_hostile_file_harms_nobody(case: Case) -> None:
     case.run()
 
 
-@pytest.mark.parametrize("command", [*uci_main.COMMANDS, "datagen stats", "datagen verify"])
+DATA_TOOLS = [f"datagen {tool}" for tool in ("stats", "verify", "archive", "restore")]
+
+
+@pytest.mark.parametrize("command", [*uci_main.COMMANDS, *DATA_TOOLS])
 def test_no_option_that_opens_a_file_is_forgotten(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         uci_main.main([*command.split(), "--help"])

@@ -155,6 +155,7 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "launcher": lambda place: write_launcher(place),
     "plot.png": _made("sprt <games.pgn> --plot <>"),
     "shards": _made("datagen <> {data} --games 16"),
+    "archive": _made("datagen archive <shards> --output <>"),
     "run": _made("train <shards> --output network.snet --checkpoint <> {tiny}"),
     "record.json": _made("explore --record <> --depth 1"),
     "record.json.gz": _packed("record.json", gzip.compress),
