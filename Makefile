@@ -31,8 +31,8 @@ PATHS = [ -L $(VENV) ] || for site in $(VENV)/lib/python*/site-packages; do \
 CLAIM = if [ ! -e $(@D) ]; then mkdir -p $(@D) && touch -t 200001010000 $@; elif [ ! -f $@ ] || [ -s $@ ]; then \
 	echo "secateur: $(@D): was not made by make and is left unchanged; move it elsewhere" >&2; exit 1; fi
 
-TARGETS := help all run lab explore kernels wheel standalone docs test lint coverage clean FORCE
-.PHONY: $(TARGETS)
+GOALS := help all run lab explore kernels wheel wheels standalone release docs test lint coverage clean FORCE
+.PHONY: $(GOALS)
 
 all: $(EXE)  ## installs into .venv and compiles the kernels once, in about half a minute (default)
 
@@ -59,7 +59,7 @@ endif
 ifneq ($(words $(EXE)),1)
 $(error EXE='$(EXE)' is not supported; give a path without blanks)
 endif
-ifneq ($(filter $(TARGETS),$(EXE)),)
+ifneq ($(filter $(GOALS),$(EXE)),)
 $(error EXE=$(EXE) is not supported, because it is the name of a target)
 endif
 
@@ -102,13 +102,24 @@ $(VENV)/.explore: $(VENV)/.play requirements/explore.txt
 explore: $(EXE) $(VENV)/.explore  ## opens the explorer, a page that shows pruning
 	@exec $(BIN)/python uci_main.py explore
 
-kernels: $(VENV)/.play  ## compiles the kernels ahead of time for every processor level; needs a C compiler and some minutes
-	@$(BIN)/python uci_main.py kernels build </dev/null >&2
+# The packages that link kernels for other platforms, and build and check the packages of a release.
+$(VENV)/.release: $(VENV)/.play requirements/release.txt
+	@$(TELL) "installing the packages for a release" $(BIN)/python $(PIP) requirements/release.txt </dev/null >&2
+	@touch $@
+
+# TARGETS=all, or names of platforms such as windows-x86-64, chooses other platforms than this machine's.
+kernels: $(VENV)/.play $(if $(TARGETS),$(VENV)/.release)  ## compiles the kernels ahead of time for every processor level
+	@$(BIN)/python uci_main.py kernels build $(if $(TARGETS),--target $(TARGETS)) </dev/null >&2
 
 wheel: kernels  ## builds a wheel for this kind of machine, with kernels and network
 	@$(TELL) "building a wheel" \
 		$(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir dist </dev/null >&2
 	@ls -l dist/*.whl >&2
+
+# If the kernels of a platform cannot be built, the others are packed, and the last command names the missing ones.
+wheels: $(VENV)/.release  ## builds dist/packages: the sources, and a wheel for each platform, with kernels
+	@$(MAKE) --no-print-directory kernels TARGETS=all || :
+	@$(BIN)/python -m bench.release dist/packages </dev/null >&2
 
 # The environment in which the stand-alone program is built. It does not contain Numba.
 $(VENV)-standalone/.ready: requirements/standalone.txt | $(VENV)/.play
@@ -120,6 +131,11 @@ $(VENV)-standalone/.ready: requirements/standalone.txt | $(VENV)/.play
 
 standalone: kernels $(VENV)-standalone/.ready  ## builds a folder with a program that does not need Python
 	@$(TELL) "building the stand-alone program" $(VENV)-standalone/bin/python -m bench.standalone dist </dev/null >&2
+
+release: $(VENV)/.release  ## builds dist/release: wheels, sources, stand-alone program, checksums, notes
+	@$(MAKE) --no-print-directory kernels TARGETS=all || :
+	@$(MAKE) --no-print-directory standalone
+	@$(BIN)/python -m bench.release dist/release dist/secateur </dev/null >&2
 
 $(VENV)/.docs: $(VENV)/.play requirements/docs.txt
 	@$(TELL) "installing the documentation tools" $(BIN)/python $(PIP) requirements/docs.txt </dev/null >&2

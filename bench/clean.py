@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.standalone import MARKER_TEXT
 from engine.compiler.cache_folder import remove_listed
 from engine.compiler.launcher import remove_launcher
-from engine.compiler.levels import LEVELS
+from engine.compiler.levels import HERE, TARGETS
 from engine.compiler.library import LibraryError, library_path, read_description
 from engine.files import reason, shown
 
@@ -24,7 +24,7 @@ def main(executable: Path) -> None:
     if not programs.is_symlink():
         remove_listed(programs / "secateur", MARKER_TEXT)
     if not kernels.is_symlink():
-        for path in (library_path(level, kernels) for level in LEVELS):
+        for path in {library_path(level, kernels, one) for one in (*TARGETS, HERE) for level in one.levels}:
             with suppress(LibraryError):
                 if read_description(path) and not path.is_symlink():
                     path.unlink()

@@ -1,7 +1,8 @@
 """The build backend named in pyproject.toml. It builds the package `secateur` from the checkout's modules.
 
     wheel      secateur/engine, secateur/eval, secateur/search and secateur/bench, with the prefix `secateur.` in module
-               names; uci_main.py becomes secateur/__main__.py. Kernels that were compiled ahead of time are included.
+               names; uci_main.py becomes secateur/__main__.py. Kernels that were compiled ahead of time for one
+               platform are included: this machine's, or the one that the setting `target` names.
     editable   secateur.pth, which adds the checkout's package `secateur` (engine/checkout) to the import path
     sdist      unchanged copies of the checkout's files
 
@@ -11,7 +12,6 @@ Setuptools builds wheels in a temporary folder.
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shutil
 import sys
@@ -28,6 +28,7 @@ from setuptools.command.build_py import build_py
 from setuptools.command.egg_info import egg_info
 
 from engine.checkout.secateur import MAIN, PACKAGE, ROOT, with_prefix
+from engine.compiler.levels import HERE, TARGETS, Target
 
 __all__ = [
     "build_editable",
@@ -44,20 +45,24 @@ LEFT_OUT: Final = ("bench/packaging.py", "engine/checkout")
 OLDEST_GLIBC: Final = 17
 
 _is_editable = False
+#: The platform of the wheel that is being built.
+_target = HERE
 
 
-def kernels() -> list[Path]:
-    """Returns the paths of the checkout's kernel libraries, sorted."""
-    return sorted(path for path in (ROOT / "engine" / "kernels").glob("*") if path.suffix in (".so", ".dll", ".dylib"))
+def kernels(target: Target) -> list[Path]:
+    """Returns the paths of the checkout's kernel libraries for a platform, sorted."""
+    names = {f"{level.name}{target.suffix}" for level in target.levels}
+    return sorted(path for path in (ROOT / "engine" / "kernels").glob("*") if path.name in names)
 
 
-def platform_tag(libraries: list[Path]) -> str:
+def platform_tag(libraries: list[Path], target: Target) -> str:
     """Returns the platform tag of a wheel with these libraries. It names the GNU C library that they need, if any."""
     system = re.sub("[-.]", "_", sysconfig.get_platform())
-    used = [int(number) for path in libraries for number in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())]
-    if sys.platform != "linux" or not used:
-        return system
-    return f"manylinux_2_{max(OLDEST_GLIBC, *used)}_{platform.machine()}"
+    codes = [path.read_bytes() for path in libraries]
+    used = [int(number) for code in codes for number in re.findall(rb"GLIBC_2\.(\d+)", code)]
+    if target.system == "linux" and (used or not any(b"libc." in code for code in codes)):
+        return f"manylinux_2_{max([OLDEST_GLIBC, *used])}_{target.machine}"
+    return system if target == HERE else target.tag
 
 
 class BuildModules(build_py):  # type: ignore[misc]  # setuptools may come without types
@@ -87,7 +92,7 @@ class BuildModules(build_py):  # type: ignore[misc]  # setuptools may come witho
         shutil.copy(target / "engine" / "client" / "__init__.py", target)
         (target / "py.typed").touch()
         folder = target / "engine" / "kernels"
-        for library in kernels():
+        for library in kernels(_target):
             folder.mkdir(exist_ok=True)
             shutil.copy(library, folder)
 
@@ -108,8 +113,8 @@ _CONFIG_VARIABLE: Final = "DIST_EXTRA_CONFIG"
 @contextmanager
 def _folder_of_its_own() -> Iterator[None]:
     """Makes setuptools work in a temporary folder, and tag a wheel according to its kernels, during a `with` block."""
-    libraries = [] if _is_editable else kernels()
-    tag = f"[bdist_wheel]\nplat_name = {platform_tag(libraries)}\n" if libraries else ""
+    libraries = [] if _is_editable else kernels(_target)
+    tag = f"[bdist_wheel]\nplat_name = {platform_tag(libraries, _target)}\n" if libraries else ""
     with TemporaryDirectory() as folder:
         file = Path(folder, "setup.cfg")
         file.write_text(f"[build]\nbuild_base = {folder}\n[egg_info]\negg_base = {folder}\n{tag}", encoding="utf-8")
@@ -125,6 +130,9 @@ def _folder_of_its_own() -> Iterator[None]:
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
     """Builds a wheel in `wheel_directory`; returns the file name of the wheel."""
+    global _target
+    wanted = (config_settings or {}).get("target", HERE.name)
+    _target = next(target for target in (*TARGETS, HERE) if target.name == wanted)
     with _folder_of_its_own():
         return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
 

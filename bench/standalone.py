@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -68,34 +69,44 @@ def main(target: Path) -> str | None:
     problems = stale()
     if problems:
         return f"the program needs up-to-date kernels (run 'make kernels'): {'; '.join(problems)}"
-    program = target / "secateur"
-    if problem := _obstacle(program):
+    problem = put(target / "secateur", _make, MARKER_TEXT)
+    return problem or say(f"secateur: the program is in {shown(target / 'secateur')}")
+
+
+def put(program: Path, make: Callable[[Path], Path], text: str) -> str | None:
+    """Puts the folder that `make` makes in a working folder at `program`, in place of an unchanged older one.
+
+    `text` is the first line of the folder's marker file. Returns None, or why it failed and where any new folder is.
+    """
+    target = program.parent
+    if problem := _obstacle(program, text):
         return problem
     try:
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".secateur.", dir=target) as work:
-            fresh = _make(Path(work))
+            fresh = make(Path(work))
+            files = strangers(fresh, {})
+            mark(fresh, text, {path.relative_to(fresh).as_posix(): digest_of(path) for path in files})
             try:
-                if not (problem := _obstacle(program)):
-                    remove_listed(program, MARKER_TEXT)
+                if not (problem := _obstacle(program, text)):
+                    remove_listed(program, text)
                     fresh.rename(program)
             except OSError as error:
                 problem = f"{shown(program)}: {reason(error)}"
             if problem:  # a user has meanwhile added or changed a file
-                names = (target / f"secateur-{number}" for number in count(2))
+                names = (target / f"{program.name}-{number}" for number in count(2))
                 program = fresh.rename(next(name for name in names if not os.path.lexists(name)))
-                return f"{problem}; the new program is in {shown(program)}"
+                return f"{problem}; the new files are in {shown(program)}"
     except OSError as error:
         return f"{shown(error.filename or program)}: {reason(error)}"
-    say(f"secateur: the program is in {shown(program)}")
     return None
 
 
-def _obstacle(program: Path) -> str | None:
-    """Returns why `program` must not be replaced, or None if it is missing or contains only an unchanged program."""
+def _obstacle(program: Path, text: str) -> str | None:
+    """Returns why `program` must not be replaced, or None if it is missing or contains only what this command made."""
     if not os.path.lexists(program):
         return None
-    names = listed(program, MARKER_TEXT)
+    names = listed(program, text)
     if not names:
         return f"{shown(program)} already exists and was not built by this command; remove it or name another folder"
     others = strangers(program, names)
@@ -103,7 +114,7 @@ def _obstacle(program: Path) -> str | None:
 
 
 def _make(work: Path) -> Path:
-    """Builds the program, with its marker, in the empty folder `work`; returns the program's folder."""
+    """Builds the program in the empty folder `work`; returns the program's folder."""
     # PyInstaller uses a new cache, because the user's cache may contain files of other programs.
     os.environ["PYINSTALLER_CONFIG_DIR"] = str(work / "cache")
     from PyInstaller.__main__ import run
@@ -119,8 +130,6 @@ def _make(work: Path) -> Path:
     run([*arguments, str(PROJECT_ROOT / "uci_main.py")])
     program = work / "secateur"
     _strip(program / "_internal")
-    files = strangers(program, {})
-    mark(program, MARKER_TEXT, {path.relative_to(program).as_posix(): digest_of(path) for path in files})
     return program
 
 

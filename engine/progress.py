@@ -16,6 +16,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import ClassVar, Final, Self, TypeVar
 
+from engine.windows import has_escapes
+
 T = TypeVar("T")
 
 #: Seconds between updates of the line on a terminal.
@@ -90,7 +92,9 @@ class Display:
         if self._quiet:
             return
         # A replacement for stderr, such as rich's, expects whole lines.
-        self._renews = sys.stderr is sys.__stderr__ and sys.stderr is not None and sys.stderr.isatty()
+        self._renews = (
+            sys.stderr is sys.__stderr__ and sys.stderr is not None and sys.stderr.isatty() and has_escapes()
+        )
         _views.append(self)
         with suppress(RuntimeError):
             self._thread.start()

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Final
 
+from engine.windows import tick_every_millisecond
 from search import tunables
 from search.limits import Clock, Limits
 
@@ -211,6 +212,7 @@ class Alarm:
         """Starts the thread unless it runs. Raises RuntimeError if the thread cannot be started."""
         with self._condition:
             if self._thread is None:
+                tick_every_millisecond()
                 thread = threading.Thread(target=self._watch, name="search alarm", daemon=True)
                 thread.start()
                 self._thread = thread

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 from engine.arguments import Parser, command
 from engine.compiler.compiling import LIBRARY_SECONDS, span
-from engine.compiler.levels import LEVELS, Level
+from engine.compiler.levels import ALL_LEVELS, HERE, LEVELS, TARGETS, Level, Target
 from engine.compiler.library import (
     FOLDER_VARIABLE,
     REMEDY,
@@ -26,6 +29,7 @@ from engine.compiler.library import (
     folder,
     library_path,
 )
+from engine.compiler.linking import BuildError, linker
 from engine.compiler.sources import PROJECT_ROOT, source_hash
 from engine.extras import has_numba
 from engine.progress import Line, say
@@ -40,8 +44,14 @@ def main(arguments: list[str]) -> int:
         f"starts at once and needs no Numba. The libraries are in {folder()} (set {FOLDER_VARIABLE} to change this).",
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    build = commands.add_parser("build", help="compile the libraries; requires Numba and a C compiler")
-    names = [level.name for level in LEVELS]
+    build = commands.add_parser("build", help="compile the libraries; requires Numba, and a C compiler or Zig")
+    build.add_argument(
+        "--target",
+        nargs="+",
+        choices=["all", *(target.name for target in TARGETS)],
+        help="platforms to build for, with Zig (default: this machine's, with its C compiler if there is one)",
+    )
+    names = list(ALL_LEVELS)
     build.add_argument("--level", nargs="+", choices=names, default=names, help="levels to build (default: all)")
     build.add_argument("--force", action="store_true", help="also rebuild libraries that are up to date")
     commands.add_parser("list", help="list the libraries")
@@ -51,64 +61,124 @@ def main(arguments: list[str]) -> int:
     if not has_numba():
         print(f"secateur kernels: needs Numba: {REMEDY}", file=sys.stderr)
         return 1
-    levels = [level for level in LEVELS if level.name in options.level]
+    targets, with_zig = _targets(options.target)
+    status, wanted = 0, []
+    for target in targets:
+        try:
+            linker(target, with_zig)
+        except BuildError as error:
+            say(f"secateur kernels: {target.name} not built: {error}")
+            status = 1
+            continue
+        wanted += [(target, level) for level in target.levels if level.name in options.level]
     if not options.force:
-        levels = [level for level in levels if not _is_up_to_date(level)]
-    return _build(levels)
+        wanted = [(target, level) for target, level in wanted if not _is_up_to_date(target, level)]
+    return max(status, _build(wanted, with_zig))
 
 
-def _is_up_to_date(level: Level) -> bool:
-    """Returns whether the installed Numba built the library of `level` from these sources. Prints a line if so."""
-    path = library_path(level, folder())
+def _targets(names: list[str] | None) -> tuple[list[Target], bool]:
+    """Returns the platforms to build for, and whether Zig links. If `names` is None, this machine's."""
+    if names is not None:
+        return [target for target in TARGETS if target.name in names or "all" in names], True
     try:
-        found = fitting_description(path, level, source_hash())
+        linker()
+    except BuildError:
+        return [HERE], "CC" not in os.environ and HERE.zig != "" and find_spec("ziglang") is not None
+    return [HERE], False
+
+
+def _is_up_to_date(target: Target, level: Level) -> bool:
+    """Returns whether the installed Numba built the library from these sources. Prints a line if so."""
+    path = library_path(level, folder(), target)
+    try:
+        found = fitting_description(path, level, source_hash(), target)
     except LibraryError:
         return False
     if found.compiler != f"Numba {metadata.version('numba')}":
         return False
-    print(f"secateur: {level.name}: up to date in {path}", file=sys.stderr, flush=True)
+    print(f"secateur: {_shown(target, level)}: up to date in {path}", file=sys.stderr, flush=True)
     return True
 
 
-def _build(levels: list[Level]) -> int:
-    """Builds the libraries in child processes, at most one per core at a time. Returns 1 if a build failed, else 0."""
-    if not levels:
+def _shown(target: Target, level: Level) -> str:
+    """Returns the name of a library: its level's, after its platform's if that is not this machine's."""
+    return level.name if target == HERE else f"{target.name} {level.name}"
+
+
+def _build(wanted: list[tuple[Target, Level]], with_zig: bool) -> int:
+    """Builds the libraries in child processes, at most one per core at a time. Returns 1 if a build failed, else 0.
+
+    A child builds the libraries of one level for all platforms.
+    """
+    if not wanted:
         return 0
     start = time.perf_counter()
+    targets: dict[Level, list[Target]] = {}
+    for target, level in wanted:
+        targets.setdefault(level, []).append(target)
+    levels = list(targets)
     jobs = min(os.cpu_count() or 1, len(levels))
     expected = LIBRARY_SECONDS * math.ceil(len(levels) / jobs)
-    built: list[bool] = []
+    results: list[bool] = []
     children: list[subprocess.Popen[str]] = []
 
     def line() -> str:
         elapsed = time.perf_counter() - start
-        return f"secateur: compiling, {len(built)} of {len(levels)} done: {span(elapsed, expected)}"
+        return f"secateur: compiling, {len(results)} of {len(wanted)} done: {span(elapsed, expected)}"
+
+    def build(level: Level) -> None:
+        for target, problem in _build_level(children, level, targets[level], with_zig):
+            results.append(not problem)
+            name, path = _shown(target, level), library_path(level, folder(), target)
+            took = f" ({time.perf_counter() - start:.0f} s)"
+            say(
+                f"secateur kernels: {name} not built: {problem}"
+                if problem
+                else f"secateur: {name}: {_size(path)} in {path}{took}"
+            )
 
     with Line(line), ThreadPoolExecutor(jobs) as pool:
         try:
-            for is_built, text in pool.map(partial(_build_one, children), levels):
-                built.append(is_built)
-                took = f" ({time.perf_counter() - start:.0f} s)"
-                say(f"secateur: {text}{took}" if is_built else f"secateur kernels: {text}")
+            list(pool.map(build, levels))
         except BaseException:  # such as Ctrl-C
             pool.shutdown(wait=False, cancel_futures=True)
             for child in children:
                 child.terminate()
             raise
-    return 0 if all(built) else 1
+    return 0 if all(results) else 1
 
 
-def _build_one(children: list[subprocess.Popen[str]], level: Level) -> tuple[bool, str]:
-    """Builds the library of one level in a new child process. Returns whether the build succeeded, and a message."""
-    path = library_path(level, folder())
-    command = [sys.executable, "-m", "search.export", level.name, str(path)]
-    environment = {**os.environ, **build_environment(level)}
-    child = subprocess.Popen(command, cwd=PROJECT_ROOT, env=environment, stderr=subprocess.PIPE, text=True)
-    children.append(child)
-    _, problem = child.communicate()
-    if child.returncode:
-        return False, f"{level.name} not built: {problem.strip()}"
-    return True, f"{level.name}: {_size(path)} in {path}"
+def _build_level(
+    children: list[subprocess.Popen[str]], level: Level, targets: list[Target], with_zig: bool
+) -> Iterator[tuple[Target, str]]:
+    """Builds the libraries of one level in a new child process.
+
+    Yields each platform with "", or with the reason why it has no library.
+    """
+    left = {target.name: target for target in targets}
+    places = [f"{target.name}={library_path(level, folder(), target)}" for target in targets]
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "search.export", "zig" if with_zig else "cc", level.name, *places],
+            cwd=PROJECT_ROOT,
+            env={**os.environ, **build_environment(level)},
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        ) as child,
+    ):
+        children.append(child)
+        assert child.stdout is not None
+        for text in child.stdout:
+            name, problem = json.loads(text)
+            yield left.pop(name), problem
+        child.wait()
+        errors.seek(0)
+        reason = errors.read().strip() or f"the compiler ended with status {child.returncode}"
+        yield from ((target, reason) for target in left.values())
 
 
 def _size(path: Path) -> str:

@@ -13,6 +13,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterator
@@ -228,12 +229,13 @@ def _follow(command: list[str], collector: Collector, last_lines: deque[str]) ->
         collector.result.interrupted = True
     finally:
         if process.poll() is None:
-            process.send_signal(signal.SIGINT)
+            # Windows has neither this signal for other processes nor process groups.
+            process.terminate() if sys.platform == "win32" else process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 # This reads the output, because a full pipe would prevent the program from ending.
                 process.communicate(timeout=STOP_SECONDS)
         process.stdout.close()
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError, AttributeError):
             os.killpg(process.pid, signal.SIGKILL)  # ends the program and engines that are still running
         with contextlib.suppress(ValueError):
             signal.signal(signal.SIGTERM, before)

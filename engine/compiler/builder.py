@@ -1,8 +1,9 @@
-"""Builds a library of kernels: machine code for one processor level, linked with C bindings.
+"""Builds libraries of kernels: machine code for one processor level, linked with C bindings, for one or more platforms.
 
 Numba compiles each entry point into an LLVM module with all functions that the entry point calls. The builder links
-these modules into one, in which only the entry points are visible. LLVM compiles this module to a position-independent
-object file. The C compiler links the object file with the bindings, a few lines of generated C for each entry point:
+these modules into one, in which only the entry points are visible. For each platform, LLVM compiles this module to a
+position-independent object file. The C compiler of this machine, or Zig for any platform, links the object file with
+the bindings, a few lines of generated C for each entry point:
 
     int64_t secateur_0(void *a0, void *a1, int64_t a1_0, int64_t a2)    a record, a one-dimensional array, a number
 
@@ -15,15 +16,9 @@ The environment must name the target processor before Numba is imported (`engine
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import platform
-import shlex
-import shutil
-import subprocess
-import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,63 +28,73 @@ from numba import types
 
 from engine.compiler import numba_hooks
 from engine.compiler.jit import CPU_FEATURES, CPU_NAME, DeclaredKernel
-from engine.compiler.levels import SLOW_PEXT_CPUS, Level
-from engine.compiler.library import MARKER, RUNS_HERE, Description, Export, LibraryError, Parameter, read_description
+from engine.compiler.levels import LEVELS, Level, Target
+from engine.compiler.library import Description, Export, LibraryError, Parameter, read_description
+from engine.compiler.linking import BuildError, bindings, kernel_symbol, link, linker
 from engine.compiler.sources import source_hash
 from engine.files import open_regular, reason, replace_file, shown
-
-#: The head of the generated C file.
-_HEAD: Final = """\
-#include <stdint.h>
-#if defined(_WIN32)
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
-"""
-
 
 #: The process that started this one.
 _PARENT: Final = os.getppid()
 
 
-class BuildError(Exception):
-    """Raised if a library cannot be built; the message says why."""
+def write_libraries(
+    kernels: Sequence[DeclaredKernel], level: Level, paths: Mapping[Target, Path], with_zig: bool
+) -> Iterator[tuple[Target, str]]:
+    """Compiles `kernels` to a library for each platform in `paths`. Each kernel must have been called, so that its
+    argument types are known. Links with Zig if `with_zig`, else with this machine's C compiler.
 
-
-def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -> None:
-    """Compiles `kernels` to a library at `path`. Each one must have been called, so that its argument types are known.
-
-    Atomically replaces an older library. Raises OSError, or BuildError if the build or `check_place` fails.
+    Yields each platform with "", or with the reason why its library was not written. Atomically replaces older
+    libraries. Raises BuildError if no library can be built.
     """
     if level.cpu != CPU_NAME or not all(CPU_FEATURES.get(feature, False) for feature in level.features):
         raise BuildError(f"this process compiles for {CPU_NAME}, not for {level.name}")
-    linker()
     exports, symbols, modules = {}, {}, []
+    # Numba optimises for the processors of this machine only.
+    machine = None if level in LEVELS else _machine(level, next(iter(paths)))
     for number, kernel in enumerate(kernels):
         if kernel.types is None:
             raise BuildError(f"{kernel.name} was never called, so its argument types are unknown")
         try:
-            signature, symbol, module = numba_hooks.compiled(kernel.dispatcher, kernel.types)
+            signature, symbol, module = numba_hooks.compiled(kernel.dispatcher, kernel.types, machine)
         except ValueError as error:
             raise BuildError(str(error)) from None
         exports[kernel.name] = export = _export(kernel.name, f"secateur_{number}", signature)
-        symbols[symbol] = _kernel_symbol(export)
+        symbols[symbol] = kernel_symbol(export)
         modules.append(module)
-    compiler = f"Numba {numba.__version__}"
-    description = Description(level.name, platform.machine(), source_hash() or "", compiler, exports)
-    code = _object_code(modules, symbols, level)
-    with tempfile.TemporaryDirectory() as name:
-        body = link(code, bindings(description, level), Path(name)).read_bytes()
-    check_place(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, body + hashlib.sha256(body).digest())
+    if not modules:
+        raise BuildError("there are no kernels to compile")
+    module = _joined(modules, symbols)
+    for target, path in paths.items():
+        try:
+            linker(target, with_zig)
+            description = Description(
+                level.name, target.machine, source_hash() or "", f"Numba {numba.__version__}", exports
+            )
+            code = _object_code(module, level, target)
+            with tempfile.TemporaryDirectory() as name:
+                source = bindings(description, level, target, with_zig)
+                body = link(code, source, Path(name), path.name, target, with_zig).read_bytes()
+            check_place(path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, body + hashlib.sha256(body).digest())
+        except BuildError as error:
+            yield target, str(error)
+        except OSError as error:
+            yield target, f"{shown(error.filename or path)}: {reason(error)}"
+        else:
+            yield target, ""
+
+
+def check_parent() -> None:
+    """Raises BuildError if the process that started this one has ended."""
+    if os.getppid() != _PARENT:
+        raise BuildError("the command that builds the kernels has ended")
 
 
 def check_place(path: Path) -> None:
     """Raises BuildError if `path` is neither missing, empty nor an undamaged library, or if the parent has ended."""
-    if os.getppid() != _PARENT:
-        raise BuildError("the command that builds the kernels has ended")
+    check_parent()
     try:
         with open_regular(path) as file:
             is_empty = not file.read(1)
@@ -122,10 +127,8 @@ def _parameter(name: str, found: Any) -> Parameter:
     raise BuildError(f"{name} takes {found}; expected a record, a C-contiguous array or int64")
 
 
-def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) -> bytes:
-    """Links and compiles LLVM modules; returns the object code. `symbols` maps entry points' names to new names."""
-    if not modules:
-        raise BuildError("there are no kernels to compile")
+def _joined(modules: Sequence[Any], symbols: dict[str, str]) -> bytes:
+    """Links LLVM modules; returns the bitcode. `symbols` maps entry points' names to new names."""
     module, *others = modules
     for other in others:
         module.link_in(other)
@@ -136,9 +139,23 @@ def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) 
             value.linkage, value.visibility, value.name = "external", "hidden", symbols[value.name]
         else:
             value.linkage = "internal"
-    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+    return bytes(module.as_bitcode())
+
+
+def _machine(level: Level, target: Target) -> Any:
+    """Returns LLVM's target machine for a level of a platform."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(target.triple or llvm.get_process_triple()).create_target_machine(
         cpu=level.cpu, features=level.signed_features, opt=3, reloc="pic", codemodel="default"
     )
+
+
+def _object_code(bitcode: bytes, level: Level, target: Target) -> bytes:
+    """Compiles a module of LLVM to the object code for a level of a platform."""
+    machine = _machine(level, target)
+    module = llvm.parse_bitcode(bitcode)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
     passes = llvm.create_new_module_pass_manager()
     # Each module has its own copies of tables and functions: remove duplicates and unused ones.
@@ -148,88 +165,3 @@ def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) 
     passes.run(module, builder)
     module.verify()
     return bytes(machine.emit_object(module))
-
-
-def bindings(description: Description, level: Level) -> str:
-    """Returns the C source of the bindings: description, processor check, and a function for each entry point."""
-    text = json.dumps(MARKER.decode() + description.encode())
-    parts = [_HEAD, f"EXPORT const char secateur_kernels[] = {text};", _runs_here(level)]
-    parts += [_binding(export) for export in description.kernels.values()]
-    return "\n".join(parts) + "\n"
-
-
-def _runs_here(level: Level) -> str:
-    """Returns the code of a C function that tests for the level's features, and for fast PEXT if this is needed."""
-    if not level.asked:
-        return f"EXPORT int {RUNS_HERE}(void) {{ return 1; }}"
-    terms = [f'__builtin_cpu_supports("{feature}")' for feature in level.asked]
-    if level.pext:
-        terms += [f'!__builtin_cpu_is("{cpu}")' for cpu in SLOW_PEXT_CPUS]
-    return f"EXPORT int {RUNS_HERE}(void) {{\n    __builtin_cpu_init();\n    return {' && '.join(terms)};\n}}"
-
-
-def _kernel_symbol(export: Export) -> str:
-    return f"kernel_of_{export.symbol}"
-
-
-def _binding(export: Export) -> str:
-    """Returns the code of the C function that calls a kernel with Numba's calling convention."""
-    taken, passed, declared = [], [], []
-    for number, parameter in enumerate(export.parameters):
-        argument = f"a{number}"
-        if parameter.kind == "int":
-            taken.append(f"int64_t {argument}")
-            passed.append(argument)
-            declared.append("int64_t")
-            continue
-        taken.append(f"void *{argument}")
-        if parameter.kind == "record":
-            passed.append(argument)
-            declared.append("void *")
-            continue
-        # Numba passes an array as two nulls (the array does not own its memory), the number of items, the item size,
-        # the address, the extents, and the strides in bytes.
-        extents = [f"{argument}_{axis}" for axis in range(parameter.dimensions)]
-        taken += [f"int64_t {extent}" for extent in extents]
-        strides = [" * ".join([str(parameter.size), *extents[axis + 1 :]]) for axis in range(parameter.dimensions)]
-        passed += ["0", "0", " * ".join(extents), str(parameter.size), argument, *extents, *strides]
-        declared += ["void *", "void *", "int64_t", "int64_t", "void *", *["int64_t"] * (2 * parameter.dimensions)]
-    kernel = _kernel_symbol(export)
-    result, last = ("int64_t", "return result;") if export.has_result else ("void", "")
-    return f"""
-extern int32_t {kernel}({", ".join(["int64_t *", "void **", *declared])});
-EXPORT {result} {export.symbol}({", ".join(taken)}) {{
-    int64_t result = 0;
-    void *exception = 0;
-    {kernel}({", ".join(["&result", "&exception", *passed])});
-    {last}
-}}"""
-
-
-def linker() -> list[str]:
-    """Returns the C compiler's command, from CC or else `cc`, as words. Raises BuildError if there is no compiler."""
-    command = shlex.split(os.environ.get("CC", "cc"))
-    if not command or shutil.which(command[0]) is None:
-        raise BuildError(f"needs a C compiler: '{' '.join(command)}' not found (set CC)")
-    return command
-
-
-def link(code: bytes, source: str, folder: Path) -> Path:
-    """Links object code with C source into a shared library in `folder`; returns the library's path.
-
-    Raises BuildError if the compiler is missing or fails, for example because the code needs other libraries.
-    """
-    compiler = linker()
-    kernels, stub, linked = folder / "kernels.o", folder / "bindings.c", folder / "linked"
-    kernels.write_bytes(code)
-    stub.write_text(source, encoding="ascii")
-    options = ["-shared", "-O2", "-fvisibility=hidden"]
-    if os.name == "posix":
-        options.append("-fPIC")
-    if sys.platform == "linux":
-        options += ["-Wl,--no-undefined", "-Wl,--strip-all", "-Wl,-z,noexecstack"]
-    command = [*compiler, *options, "-o", str(linked), str(stub), str(kernels)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise BuildError(f"{command[0]} failed: {done.stderr.strip() or done.returncode}")
-    return linked

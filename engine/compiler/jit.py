@@ -34,8 +34,15 @@ import numpy as np
 
 from engine.compiler import compiling, library
 from engine.compiler.cache_folder import CACHE_VARIABLE, open_cache, renew
-from engine.compiler.levels import SLOW_PEXT_CPUS
-from engine.compiler.library import BUILD, KERNELS_VARIABLE, PEXT_VARIABLE, VECTORS_VARIABLE, KernelsMissingError
+from engine.compiler.levels import AARCH64, ALL_LEVELS, SLOW_PEXT_CPUS, widest_vectors
+from engine.compiler.library import (
+    BUILD,
+    KERNELS_VARIABLE,
+    LEVEL_VARIABLE,
+    PEXT_VARIABLE,
+    VECTORS_VARIABLE,
+    KernelsMissingError,
+)
 from engine.compiler.sources import PROJECT_ROOT, add_sources, kernel_sources
 
 # This may be a standing copy of the project, which is removed a while after its last use (`engine.compiler.launcher`).
@@ -73,11 +80,13 @@ CPU_NAME: str
 CPU_FEATURES: dict[str, bool]
 #: Whether PEXT, instead of magic multiplication, indexes the tables of sliding attacks. `SECATEUR_PEXT=0` forbids it.
 USE_PEXT: bool
-if _LIBRARY is not None:
-    CPU_NAME, CPU_FEATURES = _LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True)
-    USE_PEXT = _LIBRARY.level.pext
+_LEVEL = ALL_LEVELS[os.environ[LEVEL_VARIABLE]] if BUILDING else None if _LIBRARY is None else _LIBRARY.level
+if _LEVEL is not None:
+    CPU_NAME, CPU_FEATURES, USE_PEXT = _LEVEL.cpu, dict.fromkeys(_LEVEL.features, True), _LEVEL.pext
 else:
     CPU_NAME, CPU_FEATURES = numba_hooks.processor()
+    if platform.machine() in AARCH64:
+        CPU_FEATURES["neon"] = True  # LLVM does not report it on every system
     has_fast_pext = CPU_FEATURES.get("bmi2", False) and CPU_NAME not in SLOW_PEXT_CPUS
     USE_PEXT = has_fast_pext and os.environ.get(PEXT_VARIABLE, "1") != "0"
 
@@ -94,15 +103,14 @@ CHECKED: Final[bool] = os.environ.get(CHECKED_VARIABLE) == "1"
 
 
 def _vector_bits() -> int:
-    """Returns the largest vector width in bits that the target CPU has and the environment allows: 512, 256 or 0."""
+    """Returns the largest vector width in bits that the target CPU has and the environment allows."""
+    present = widest_vectors(tuple(name for name, is_present in CPU_FEATURES.items() if is_present))
     wanted = os.environ.get(VECTORS_VARIABLE)
-    limit = int(wanted) if wanted in ("0", "256") else 512
-    present = {512: CPU_FEATURES.get("avx512bw", False), 256: CPU_FEATURES.get("avx2", False), 0: True}
-    return max(bits for bits, is_present in present.items() if is_present and bits <= limit)
+    return min(present, int(wanted)) if wanted in ("0", "256") else present
 
 
-#: Width in bits of the instructions that multiply int16 vectors: 512 (AVX-512), 256 (AVX2), or 0 for code that runs on
-#: any CPU. `SECATEUR_VECTOR_BITS` limits this width.
+#: Width in bits of the instructions that multiply int16 vectors: 512 (AVX-512), 256 (AVX2), 128 (NEON), or 0 for code
+#: that runs on any CPU. `SECATEUR_VECTOR_BITS` limits this width.
 VECTOR_BITS: Final = _vector_bits()
 
 

@@ -22,7 +22,6 @@ import functools
 import hashlib
 import json
 import os
-import platform
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from engine.compiler.levels import LEVELS, Level
+from engine.compiler.levels import HERE, LEVELS, Level, Target
 from engine.compiler.sources import PROJECT_ROOT, source_hash
 from engine.extras import remedy
 from engine.files import user_path
@@ -39,6 +38,8 @@ from engine.files import user_path
 KERNELS_VARIABLE: Final = "SECATEUR_KERNELS"
 JIT: Final = "jit"
 BUILD: Final = "build"
+#: The variable with the level's name for a process that builds a library.
+LEVEL_VARIABLE: Final = "SECATEUR_BUILD_LEVEL"
 
 #: The environment variable that overrides the folder of libraries.
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
@@ -54,8 +55,6 @@ OTHER_BUILDS: Final = {
 #: Environment variables that restrict kernels: "0" forbids PEXT; "0" or "256" limits vectors to that many bits.
 PEXT_VARIABLE: Final = "SECATEUR_PEXT"
 VECTORS_VARIABLE: Final = "SECATEUR_VECTOR_BITS"
-
-SUFFIX: Final = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 FORMAT: Final = 1
 MARKER: Final = b"secateur-kernels "
@@ -136,15 +135,16 @@ def read_description(path: Path) -> Description:
         raise LibraryError(f"{path}: {error}") from None
 
 
-def fitting_description(path: Path, level: Level, sources: str | None) -> Description:
+def fitting_description(path: Path, level: Level, sources: str | None, target: Target = HERE) -> Description:
     """Returns a library's description. Raises LibraryError if the file is unusable or does not fit.
 
-    The library must be for `level` and this machine, and built from sources with the hash `sources` (None for any).
+    The library must be for `level` and the machines of `target`, and built from sources with the hash `sources` (None
+    for any).
     """
     found = read_description(path)
-    if (found.level, found.machine) != (level.name, platform.machine()):
-        here = f"{level.name} on {platform.machine()}"
-        raise LibraryError(f"{path}: built for {found.level} on {found.machine}, not for {here}")
+    if (found.level, found.machine) != (level.name, target.machine):
+        wanted = f"{level.name} on {target.machine}"
+        raise LibraryError(f"{path}: built for {found.level} on {found.machine}, not for {wanted}")
     if sources is not None and found.sources != sources:
         raise LibraryError(f"{path}: built from different sources")
     return found
@@ -241,17 +241,19 @@ def build_environment(level: Level) -> dict[str, str]:
     """Returns the environment variables for a process that builds the library of a level."""
     return {
         KERNELS_VARIABLE: BUILD,
-        "NUMBA_CPU_NAME": level.cpu,
-        "NUMBA_CPU_FEATURES": level.signed_features,
-        PEXT_VARIABLE: str(int(level.pext)),
+        LEVEL_VARIABLE: level.name,
+        # For another kind of processor, Numba compiles only to LLVM's intermediate code.
+        "NUMBA_CPU_NAME": level.cpu if level in LEVELS else "generic",
+        "NUMBA_CPU_FEATURES": level.signed_features if level in LEVELS else "",
+        PEXT_VARIABLE: "",
         VECTORS_VARIABLE: "",
         **OTHER_BUILDS,
     }
 
 
-def library_path(level: Level, within: Path) -> Path:
-    """Returns the path of a level's library in the folder `within`."""
-    return within / f"{level.name}{SUFFIX}"
+def library_path(level: Level, within: Path, target: Target = HERE) -> Path:
+    """Returns the path of the library for a level of a platform in the folder `within`."""
+    return within / f"{level.name}{target.suffix}"
 
 
 def is_any_built() -> bool:

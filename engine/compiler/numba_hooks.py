@@ -184,9 +184,22 @@ class _LinkedLibrary(codegen.JITCodeLibrary):
         self._finalize_dynamic_globals()
         self._finalized = True
 
-    def optimized(self) -> Any:
-        """Returns the LLVM module, optimised as Numba optimises an entry point."""
-        super()._optimize_final_module()  # type: ignore[no-untyped-call]
+    def optimized(self, machine: Any) -> Any:
+        """Returns the LLVM module, optimised as Numba optimises an entry point.
+
+        LLVM optimises for the target machine `machine`, or for Numba's if `machine` is None. Relies on `_tm`, the
+        target machine of the code generator.
+        """
+        generator = self._codegen
+        own = generator._tm
+        if machine is not None:
+            generator._tm = machine
+            self._final_module.triple = machine.triple
+            self._final_module.data_layout = str(machine.target_data)
+        try:
+            super()._optimize_final_module()  # type: ignore[no-untyped-call]
+        finally:
+            generator._tm = own
         return llvm.parse_bitcode(self._final_module.as_bitcode())
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -330,11 +343,12 @@ def from_bytes(data: bytes, target_context: Any) -> Any:
     return CompileResult._rebuild(target_context, *pickle.loads(data))
 
 
-def compiled(dispatcher: Any, argument_types: tuple[Any, ...]) -> tuple[Any, str, Any]:
+def compiled(dispatcher: Any, argument_types: tuple[Any, ...], machine: Any = None) -> tuple[Any, str, Any]:
     """Compiles a `linked` function; returns its signature, its name in LLVM, and an LLVM module with all its callees.
 
-    Raises ValueError if the code refers to addresses in this process. Relies on the fields of the compiler's results,
-    and on the calling convention that `engine.compiler.builder` describes.
+    LLVM optimises for the target machine `machine`, or for Numba's if `machine` is None. Raises ValueError if the code
+    refers to addresses in this process. Relies on the fields of the compiler's results, and on the calling convention
+    that `engine.compiler.builder` describes.
     """
     dispatcher.compile(argument_types)
     result = dispatcher.overloads[argument_types]
@@ -342,7 +356,7 @@ def compiled(dispatcher: Any, argument_types: tuple[Any, ...]) -> tuple[Any, str
         result.library._ensure_finalized()
     if result.library.has_dynamic_globals:
         raise ValueError(f"{result.library.name} refers to an array that is too large to embed")
-    return result.signature, result.fndesc.llvm_func_name, result.library.optimized()
+    return result.signature, result.fndesc.llvm_func_name, result.library.optimized(machine)
 
 
 # --- progress --------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Final
 from engine.uci.options import OPTIONS, TUNING_OPTIONS, Option
 from engine.uci.output import Output
 from engine.uci.session import Event, Line, Session
+from engine.windows import decoded, end_at_ctrl_c
 
 #: Seconds that the session gets to end after `quit`. Then the process ends anyway.
 QUIT_LIMIT: Final = 1.9
@@ -23,7 +24,7 @@ def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[E
     """Puts the lines up to `quit` into `events`. At the end of input, sets `session.end_seen`, then puts None."""
     try:
         for raw in source:
-            text = raw.decode("utf-8", "surrogateescape").strip()
+            text = decoded(raw).strip()
             received = time.perf_counter()
             output.heard(text)
             events.put(Line(text, received))
@@ -77,6 +78,7 @@ def run(version: str, tuning: bool = False) -> int:
     # Only UCI may reach stdout: what a library prints goes to stderr.
     sys.stdout = sys.stderr
     options = OPTIONS + TUNING_OPTIONS if tuning else OPTIONS
+    end_at_ctrl_c()
     with suppress(KeyboardInterrupt):
         converse(sys.stdin.buffer, output, version, options, _end_in_time)
     # Threads may be inside kernels or the compiler; the GUI should not wait for them to end.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.files import quoted
+from engine.windows import memory_bytes
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS
 from search.strength import FULL_SKILL, MAX_ELO, MIN_ELO
 from search.techniques import Technique, named, switched_off
@@ -61,6 +62,8 @@ def memory_mebibytes() -> int:
     limits = []
     with suppress(AttributeError, OSError, ValueError):
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    if (memory := memory_bytes()) is not None:
+        limits.append(memory)
     for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):  # "max" means no limit
             limits.append(int(Path(file).read_text(encoding="ascii")))

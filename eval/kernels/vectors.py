@@ -159,7 +159,7 @@ def _joined(builder: Any, first: Any, second: Any) -> Any:
 
 
 # Each class has two operations on a block: `square` returns (value^2 + 256) // 512 for each lane of int16 from 0 to QA;
-# `pairs` multiplies lanes of int16 and returns the sums of neighbouring products in lanes of int32.
+# `pairs` multiplies lanes of int16 and returns the sums of two products each in lanes of int32. Which two, is free.
 
 
 class _With512:
@@ -188,6 +188,26 @@ class _With256:
         result = ir.VectorType(_I32, BLOCK // 4)
         halves = zip(_halves(builder, a), _halves(builder, b), strict=True)
         return _joined(builder, *(_call(builder, "llvm.x86.avx2.pmadd.wd", result, *half) for half in halves))
+
+
+class _WithNeon:
+    @staticmethod
+    def square(builder: Any, value: Any) -> Any:
+        # The instruction returns (2 * a * b + 2^15) >> 16.
+        name = "llvm.aarch64.neon.sqrdmulh.v8i16"
+        shifted = builder.shl(value, _splat(_BLOCK, 6))
+        parts = [_part(builder, one, list(range(at, at + 8))) for at in range(0, BLOCK, 8) for one in (shifted, value)]
+        found = [_call(builder, name, a.type, a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+        while len(found) > 1:
+            found = [_joined(builder, a, b) for a, b in zip(found[::2], found[1::2], strict=True)]
+        return found[0]
+
+    @staticmethod
+    def pairs(builder: Any, a: Any, b: Any) -> Any:
+        # LLVM makes a widening multiplication of the first half, and a widening multiply-add of the second.
+        halves = zip(_halves(builder, a), _halves(builder, b), strict=True)
+        products = (builder.mul(*(builder.sext(half, _SUMS) for half in pair)) for pair in halves)
+        return builder.add(*products)
 
 
 class _Anywhere:
@@ -250,7 +270,12 @@ def _screlu_dot(unit: Any) -> Any:
 #: The dot products that this CPU can run, by the width of their instructions in bits; key 0 works on any CPU.
 SCRELU_DOTS: Final = {
     bits: _screlu_dot(unit)
-    for bits, unit, needed in ((512, _With512, "avx512bw"), (256, _With256, "avx2"), (0, _Anywhere, None))
+    for bits, unit, needed in (
+        (512, _With512, "avx512bw"),
+        (256, _With256, "avx2"),
+        (128, _WithNeon, "neon"),
+        (0, _Anywhere, None),
+    )
     if needed is None or CPU_FEATURES.get(needed, False)
 }
 
