@@ -1,4 +1,4 @@
-"""Builds the packages of a release: `python -m bench.release FOLDER [STANDALONE]`, run by `make wheels` and `make release`.
+"""Builds the packages of a release: `python -m bench.release FOLDER [STANDALONE]`, as in `make wheels` and `release`.
 
 Without STANDALONE, FOLDER gets the wheels of all platforms whose kernels are built, and the archive of the sources
 (sdist). With STANDALONE, the folder of the stand-alone program, FOLDER is the whole release:

@@ -1,7 +1,7 @@
 """Plays, counts and evaluates with the kernels of a library, and records every call of a kernel for `driver.c`.
 
-`python -m tests.kernels.recorder FILE DEPTH POSITIONS` writes FILE. It prints the number of calls, then the nodes of
-the searches and of perft.
+`python -m tests.kernels.recorder FILE DEPTH POSITIONS` writes FILE. It prints the number of calls, the nodes of the
+searches, the leaves of perft, and the sum of the evaluations.
 """
 
 from __future__ import annotations
@@ -83,17 +83,23 @@ def random_positions(count: int) -> list[chess.Board]:
 def main(path: str, depth: str, positions: str) -> None:
     assert jit.AHEAD_OF_TIME
     recording = Recording()
-    setattr(library.BuiltKernel, "__call__", lambda kernel, *arguments: recording.call(kernel, *arguments))
+
+    def call(kernel: library.BuiltKernel, *arguments: Any) -> Any:
+        return recording.call(kernel, *arguments)
+
+    library.BuiltKernel.__call__ = call  # type: ignore[assignment, method-assign]
     network = read_network(SHIPPED)
     nodes = []
     for fen in (chess.STARTING_FEN, KIWIPETE, CHESS960):
-        result = Searcher(hash_mebibytes=1, network=network).search(Game(chess.Board(fen, chess960=True)), Limits(depth=int(depth)))
+        result = Searcher(hash_mebibytes=1, network=network).search(
+            Game(chess.Board(fen, chess960=True)), Limits(depth=int(depth))
+        )
         nodes.append(result.nodes)
     leaves = sum(sum(count_by_move(board, 2).values()) for board in random_positions(int(positions)))
     evaluator = NetworkEvaluator(network)
     total = sum(evaluator.score(board) for board in random_positions(int(positions)))
     recording.write(Path(path))
-    print(len(recording.calls), *nodes, leaves, total)
+    sys.stdout.write(f"{len(recording.calls)} {' '.join(map(str, nodes))} {leaves} {total}\n")
 
 
 if __name__ == "__main__":
