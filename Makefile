@@ -47,8 +47,11 @@ $(VENV)/.play: requirements/play.txt
 	@$(PATHS)
 	@touch $@
 
-# Compiles the kernels into the user's cache, so that the first start is as quick as later ones.
+# Compiles the kernels into the user's cache, so that the first start is as quick as later ones. A release of the same
+# sources makes this unnecessary: `make` takes its kernels from a wheel in dist, or from RELEASE=WHEEL.
+RELEASE ?= $(wildcard dist/*.whl dist/packages/*.whl dist/release/*.whl)
 $(VENV)/.warm: $(VENV)/.play $(KERNELS) uci_main.py
+	@$(if $(RELEASE),$(BIN)/python uci_main.py kernels take $(RELEASE) </dev/null >&2 || :)
 	@$(BIN)/python uci_main.py warmup </dev/null >&2
 	@touch $@
 

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,16 +30,18 @@ from engine.compiler.library import (
     fitting_description,
     folder,
     library_path,
+    read_description,
 )
 from engine.compiler.linking import BuildError, linker
 from engine.compiler.sources import PROJECT_ROOT, source_hash
 from engine.extras import has_numba
+from engine.files import replace_file, shown
 from engine.progress import Line, say
 
 
 @command("secateur kernels")
 def main(arguments: list[str]) -> int:
-    """Builds or lists the libraries. Returns the result of `_build` or `_list`, or 1 if a build lacks Numba."""
+    """Builds, takes or lists the libraries. Returns 1 if that fails, even in part, else 0."""
     parser = Parser(
         prog="secateur kernels",
         description="Compiles the kernels ahead of time into a library for each processor level. The engine then "
@@ -54,10 +58,14 @@ def main(arguments: list[str]) -> int:
     names = list(ALL_LEVELS)
     build.add_argument("--level", nargs="+", choices=names, default=names, help="levels to build (default: all)")
     build.add_argument("--force", action="store_true", help="also rebuild libraries that are up to date")
+    take = commands.add_parser("take", help="copy the libraries of a release that was built from these sources")
+    take.add_argument("wheel", nargs="+", type=Path, help="wheels, for any platform")
     commands.add_parser("list", help="list the libraries")
     options = parser.parse_args(arguments)
     if options.command == "list":
         return _list()
+    if options.command == "take":
+        return _take(options.wheel)
     if not has_numba():
         print(f"secateur kernels: needs Numba: {REMEDY}", file=sys.stderr)
         return 1
@@ -183,6 +191,44 @@ def _build_level(
 
 def _size(path: Path) -> str:
     return f"{path.stat().st_size / (1 << 20):.2f} MiB"
+
+
+def _take(wheels: list[Path]) -> int:
+    """Copies the libraries for this machine from wheels, if they fit these sources. Returns 1 if there are none.
+
+    Libraries in the folder that fit are kept.
+    """
+    sources, taken = source_hash(), 0
+    problems: dict[Path, str] = {}
+    for level in LEVELS:
+        path = library_path(level, folder())
+        with suppress(LibraryError):
+            fitting_description(path, level, sources)
+            taken += 1
+            continue
+        for wheel in wheels:
+            try:
+                with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory() as name:
+                    fresh = Path(name, path.name)
+                    fresh.write_bytes(archive.read(f"secateur/engine/kernels/{path.name}"))
+                    fitting_description(fresh, level, sources)
+                    if path.exists():
+                        read_description(path)  # replaces nothing but a library
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    replace_file(path, fresh.read_bytes())
+            except KeyError:  # a wheel for another platform
+                continue
+            except (LibraryError, OSError, zipfile.BadZipFile) as error:
+                problems.setdefault(wheel, str(error).rpartition(": ")[2])
+                continue
+            say(f"secateur: {level.name}: {_size(path)} in {path}, from {shown(wheel)}")
+            taken += 1
+            break
+    for wheel, problem in problems.items():
+        say(f"secateur kernels: kernels in {shown(wheel)} not taken: {problem}")
+    if not taken and not problems:
+        say("secateur kernels: these wheels have no kernels for this machine")
+    return 0 if taken and not problems else 1
 
 
 def _list() -> int:

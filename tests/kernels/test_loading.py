@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -314,14 +316,16 @@ def test_what_is_up_to_date_is_not_built_again(
 ) -> None:
     built_again: list[str] = []
 
-    class Child:
+    class Child(contextlib.nullcontext["Child"]):
         returncode = 1
+        stdout = ()
 
         def __init__(self, arguments: list[str], **options: object) -> None:
-            built_again.append(arguments[-1])
+            super().__init__(self)
+            built_again.append(arguments[-1].partition("=")[2])
 
-        def communicate(self) -> tuple[str, str]:
-            return "", "not in this test"
+        def wait(self) -> None:
+            """Has ended."""
 
     monkeypatch.setenv(FOLDER_VARIABLE, str(copied.parent))
     monkeypatch.setattr("bench.commands.kernels.subprocess.Popen", Child)
@@ -362,3 +366,63 @@ def test_list_shows_what_is_there(built: Path, level: Level, copied: Path) -> No
     status, said = run_engine(copied.parent, "kernels", "list", before=WITHOUT_NUMBA)
     assert status == 1
     assert said.endswith(f"in use: none, as Numba is not installed either: {REMEDY}\n")
+
+
+# --- kernels of a release ------------------------------------------------------------------------------------------
+
+
+def wheel_with(path: Path, wheel: Path) -> Path:
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(path, f"secateur/engine/kernels/{path.name}")
+    return wheel
+
+
+def test_the_kernels_of_a_matching_release_are_taken(
+    built: Path, level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wheel = wheel_with(library_path(level, built), tmp_path / "a.whl")
+    other = wheel_with(tmp_path / "a.whl", tmp_path / "other platform.whl")
+    place = library_path(level, tmp_path / "kernels")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(place.parent))
+    assert kernels.main(["take", str(other), str(wheel)]) == 0
+    assert capsys.readouterr().err.endswith(f" MiB in {place}, from {wheel}\n")
+    assert place.read_bytes() == library_path(level, built).read_bytes()
+    assert kernels.main(["take", str(other)]) == 0  # what fits is kept
+    place.unlink()
+    assert kernels.main(["take", str(other)]) == 1
+    assert capsys.readouterr().err == "secateur kernels: these wheels have no kernels for this machine\n"
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [(flip, "damaged, or not a library of kernels"), (become_stale, "built from different sources")],
+)
+def test_other_kernels_of_a_release_are_refused_in_one_line(
+    copied: Path,
+    level: Level,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    damage: Callable[[Path], None],
+    reason: str,
+) -> None:
+    damage(copied)
+    wheel = wheel_with(copied, tmp_path / "a.whl")
+    place = library_path(level, tmp_path / "kernels")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(place.parent))
+    assert kernels.main(["take", str(wheel)]) == 1
+    assert capsys.readouterr().err == f"secateur kernels: kernels in {wheel} not taken: {reason}\n"
+    assert not place.exists()
+    wheel.write_bytes(b"no archive")
+    assert kernels.main(["take", str(wheel)]) == 1
+    assert capsys.readouterr().err == f"secateur kernels: kernels in {wheel} not taken: File is not a zip file\n"
+
+
+def test_a_file_of_the_user_is_not_replaced_by_kernels_of_a_release(
+    built: Path, level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = library_path(level, tmp_path)
+    place.write_text("mine", encoding="ascii")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    assert kernels.main(["take", str(wheel_with(library_path(level, built), tmp_path / "a.whl"))]) == 1
+    assert place.read_text(encoding="ascii") == "mine"
