@@ -224,12 +224,14 @@ def arm64(foreign: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[.
     zipfile.ZipFile(wheel).extractall(site)
 
     def run(*arguments: str, text: str = "") -> str:
-        path = os.pathsep.join((str(site), os.environ.get("PYTHONPATH", "")))
+        inherited = {
+            name: value for name, value in os.environ.items() if name not in (KERNELS_VARIABLE, FOLDER_VARIABLE)
+        }
         done = subprocess.run(
             [*shlex.split(os.environ[ARM64]), *arguments],
             input=text,
             cwd=root,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**inherited, "PYTHONPATH": str(site)},
             capture_output=True,
             text=True,
             check=False,
