@@ -7,6 +7,7 @@ compiled ahead of time, and the network. PyInstaller builds it in an environment
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 from engine.compiler.cache_folder import digest_of, listed, mark, remove_listed, strangers
 from engine.compiler.levels import LEVELS
 from engine.compiler.library import LibraryError, fitting_description, folder, library_path
+from engine.compiler.linking import BuildError, linker
 from engine.compiler.sources import PROJECT_ROOT, source_hash
 from engine.files import reason, shown
 from engine.progress import say
@@ -130,7 +132,56 @@ def _make(work: Path) -> Path:
     run([*arguments, str(PROJECT_ROOT / "uci_main.py")])
     program = work / "secateur"
     _strip(program / "_internal")
+    _leave_out_blas(program / "_internal", work)
     return program
+
+
+def _leave_out_blas(internal: Path, work: Path) -> None:
+    """Replaces NumPy's BLAS, which is larger than the rest of NumPy, by the library that `blas_source` describes.
+
+    The program's own commands multiply no float matrices; those of the lab need SciPy, which it does not contain. Does
+    nothing without Linux, a C compiler and the tool `nm`.
+    """
+    blas = next((internal / "numpy.libs").glob("libscipy_openblas*.so"), None)
+    nm = shutil.which("nm")
+    if sys.platform != "linux" or nm is None or blas is None:
+        return
+    try:
+        compiler = linker()
+    except BuildError:
+        return
+    names: set[str] = set()
+    for path in (internal / "numpy").rglob("*.so"):
+        found = subprocess.run([nm, "-D", "--undefined-only", str(path)], capture_output=True, text=True, check=True)
+        names.update(re.findall(r" U (scipy_\w+)", found.stdout))
+    source = work / "blas.c"
+    source.write_text(blas_source(sorted(names)), encoding="ascii")
+    options = ["-shared", "-fPIC", "-O2", "-w", "-Wl,--strip-all", f"-Wl,-soname,{blas.name}"]
+    subprocess.run([*compiler, *options, "-o", str(blas), str(source)], check=True)
+    for pattern in ("libgfortran*", "libquadmath*"):  # only the BLAS needs these
+        for path in (*internal.glob(pattern), *(internal / "numpy.libs").glob(pattern)):
+            path.unlink()
+
+
+def blas_source(names: list[str]) -> str:
+    """Returns the C source of a library with the functions `names`, which end the process with a message.
+
+    The products of two vectors work, because NumPy computes one when it is imported.
+    """
+    lines = ["#include <stdint.h>", "#include <stdio.h>", "#include <unistd.h>"]
+    for name in names:
+        product = re.fullmatch(r"scipy_cblas_([sd])dot64_", name)
+        if product is None:
+            text = f"secateur: this program does not contain {name} of NumPy's linear algebra\\n"
+            lines.append(f'void {name}(void) {{ fputs("{text}", stderr); _exit(1); }}')
+            continue
+        real = {"s": "float", "d": "double"}[product[1]]
+        lines.append(f"""{real} {name}(int64_t n, const {real} *x, int64_t dx, const {real} *y, int64_t dy) {{
+    {real} sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i * dx] * y[i * dy];
+    return sum;
+}}""")
+    return "\n".join(lines) + "\n"
 
 
 def _strip(internal: Path) -> None:
