@@ -29,7 +29,7 @@ from typing import Final
 from bench.standalone import put
 from engine.compiler.cache_folder import digest_of
 from engine.compiler.levels import HERE, TARGETS, Target
-from engine.compiler.library import LibraryError, fitting_description, folder, library_path
+from engine.compiler.library import LibraryError, fitting_description, library_path
 from engine.compiler.sources import PROJECT_ROOT, source_hash
 from engine.progress import Steps, say
 from engine.version import version
@@ -121,7 +121,8 @@ def _stale(target: Target) -> str:
     sources = source_hash()
     try:
         for level in target.levels:
-            fitting_description(library_path(level, folder(), target), level, sources, target)
+            path = library_path(level, PROJECT_ROOT / "engine" / "kernels", target)
+            fitting_description(path, level, sources, target)
     except LibraryError as error:
         return f"{error} (run 'make kernels TARGETS={target.name}')"
     return ""
