@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -71,8 +71,9 @@ def main(target: Path) -> str | None:
     problems = stale()
     if problems:
         return f"the program needs up-to-date kernels (run 'make kernels'): {'; '.join(problems)}"
-    problem = put(target / "secateur", _make, MARKER_TEXT)
-    return problem or say(f"secateur: the program is in {shown(target / 'secateur')}")
+    if not (problem := put(target / "secateur", _make, MARKER_TEXT)):
+        say(f"secateur: the program is in {shown(target / 'secateur')}")
+    return problem
 
 
 def put(program: Path, make: Callable[[Path], Path], text: str) -> str | None:

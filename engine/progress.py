@@ -92,9 +92,7 @@ class Display:
         if self._quiet:
             return
         # A replacement for stderr, such as rich's, expects whole lines.
-        self._renews = (
-            sys.stderr is sys.__stderr__ and sys.stderr is not None and sys.stderr.isatty() and has_escapes()
-        )
+        self._renews = sys.stderr is sys.__stderr__ and sys.stderr is not None and sys.stderr.isatty() and has_escapes()
         _views.append(self)
         with suppress(RuntimeError):
             self._thread.start()

@@ -12,14 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.compiler.builder import (
-    BuildError,
-    bindings,
-    check_place,
-    link,
-)
-from engine.compiler.levels import LEVELS, Level, levels_of
+from engine.compiler.builder import check_place
+from engine.compiler.levels import HERE, LEVELS, Level, levels_of
 from engine.compiler.library import MARKER, BuiltKernel, Description, Export, Parameter, build_environment, library_path
+from engine.compiler.linking import BuildError, bindings, link
 from tests.kernels.conftest import build
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
@@ -56,7 +52,7 @@ def object_code(source: str, folder: Path) -> bytes:
 @needs_cc
 def test_arguments_arrive_as_numba_passes_them(tmp_path: Path) -> None:
     level = levels_of("i486")[0]
-    linked = link(object_code(KERNEL, tmp_path), bindings(DESCRIPTION, level), tmp_path)
+    linked = link(object_code(KERNEL, tmp_path), bindings(DESCRIPTION, level), tmp_path, "linked")
     library = ctypes.CDLL(str(linked))
     assert library.secateur_runs_here() == 1
     kernel = BuiltKernel(DESCRIPTION.kernels["a.b"], library.secateur_0)
@@ -72,13 +68,13 @@ def test_arguments_arrive_as_numba_passes_them(tmp_path: Path) -> None:
 def test_code_that_needs_more_than_the_c_library_is_not_linked(tmp_path: Path) -> None:
     code = object_code("void NRT_incref(void); int kernel(void) { NRT_incref(); return 1; }", tmp_path)
     with pytest.raises(BuildError, match=r"(?s)cc failed: .*NRT_incref"):
-        link(code, "", tmp_path)
+        link(code, "", tmp_path, "linked")
 
 
 def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -O2")
     with pytest.raises(BuildError, match=r"needs a C compiler: 'no-such-compiler -O2' not found \(set CC\)"):
-        link(b"", "", tmp_path)
+        link(b"", "", tmp_path, "linked")
 
 
 def test_no_library_is_written_for_a_command_that_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,9 +101,10 @@ def test_a_library_takes_the_place_of_a_library_only(tmp_path: Path) -> None:
 
 UNFIT = """
 import numpy as np
-from engine.compiler.builder import BuildError, write_library
+from engine.compiler.builder import write_libraries
 from engine.compiler.jit import kernel
-from engine.compiler.levels import LEVELS
+from engine.compiler.levels import ALL_LEVELS, HERE
+from engine.compiler.linking import BuildError
 from pathlib import Path
 import sys
 
@@ -134,7 +131,7 @@ for one in (returns_a_float, has_a_large_table):
     one(1)
 for one in (takes_a_float, returns_a_float, has_a_large_table, is_never_called):
     try:
-        write_library([one], next(level for level in LEVELS if level.name == sys.argv[1]), Path(sys.argv[2]))
+        list(write_libraries([one], ALL_LEVELS[sys.argv[1]], {HERE: Path(sys.argv[2])}, False))
     except BuildError as error:
         print(error)
 """
@@ -155,5 +152,5 @@ def test_a_level_that_cannot_be_built_fails_alone(tmp_path: Path, monkeypatch: p
     name = LEVELS[-1].name
     done = build(tmp_path, "--level", name)
     assert done.returncode == 1
-    assert f"secateur kernels: {name} not built: needs a C compiler: 'no-such-compiler' not found" in done.stderr
+    assert f"secateur kernels: {HERE.name} not built: needs a C compiler: 'no-such-compiler' not found" in done.stderr
     assert not library_path(LEVELS[-1], tmp_path).exists()
