@@ -31,7 +31,7 @@ PATHS = [ -L $(VENV) ] || for site in $(VENV)/lib/python*/site-packages; do \
 CLAIM = if [ ! -e $(@D) ]; then mkdir -p $(@D) && touch -t 200001010000 $@; elif [ ! -f $@ ] || [ -s $@ ]; then \
 	echo "secateur: $(@D): was not made by make and is left unchanged; move it elsewhere" >&2; exit 1; fi
 
-GOALS := help all run lab explore kernels wheel wheels standalone release docs test lint coverage clean FORCE
+GOALS := help all run lab explore recordings site kernels wheel wheels standalone release docs test lint coverage clean FORCE
 .PHONY: $(GOALS)
 
 all: $(EXE)  ## installs into .venv and compiles the kernels once, in about half a minute (default)
@@ -150,6 +150,18 @@ docs/_build/.ready:
 docs: $(VENV)/.docs docs/_build/.ready  ## builds the documentation in docs/_build; warnings are errors
 	@$(TELL) "building the documentation" \
 		$(BIN)/python -m sphinx -b html -W --keep-going -n -q docs docs/_build </dev/null >&2
+
+# The recorded searches that the explorer shows as examples. RECORD takes a name, a FEN and a depth.
+RECORD = $(BIN)/python uci_main.py explore --record search/explorer/page/recordings/$(1).json.gz --overwrite \
+	--position "$(2)" --depth $(3) --costs </dev/null >&2
+recordings: $(VENV)/.play  ## records the chess searches that the explorer shows as examples again
+	@$(call RECORD,mate,1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - 0 1,5)
+	@$(call RECORD,opening,startpos,5)
+	@$(call RECORD,endgame,8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1,8)
+
+# A static site with the explorer and the documentation. ADDRESS= names the place where the site will be hosted.
+site: docs  ## builds the explorer and the documentation as a static site in dist/site; needs npm once
+	@$(TELL) "building the site" $(BIN)/python -m bench.site dist "$(ADDRESS)" </dev/null >&2
 
 LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && PYTHONPATH=. $(BIN)/lint-imports
 

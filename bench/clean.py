@@ -1,6 +1,6 @@
 """Deletes the files that `make` built: `python -m bench.clean EXECUTABLE`, run by `make clean`.
 
-These are the executable, the kernel libraries and the stand-alone program. Other files stay, and so do the folders that
+These are the executable, the kernel libraries, the stand-alone program and the static site. Other files stay, and so do the folders that
 contain them.
 """
 
@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from bench.site import MARKER_TEXT as SITE_TEXT
 from bench.standalone import MARKER_TEXT
 from engine.compiler.cache_folder import remove_listed
 from engine.compiler.launcher import remove_launcher
@@ -23,6 +24,7 @@ def main(executable: Path) -> None:
     # A link may lead to files that other copies of the project use.
     if not programs.is_symlink():
         remove_listed(programs / "secateur", MARKER_TEXT)
+        remove_listed(programs / "site", SITE_TEXT)
     if not kernels.is_symlink():
         for path in {library_path(level, kernels, one) for one in (*TARGETS, HERE) for level in one.levels}:
             with suppress(LibraryError):

@@ -87,7 +87,7 @@ def main(arguments: list[str]) -> str | None:
         return fresh
 
     try:
-        if problem := put(target, make, MARKER_TEXT):
+        if problem := put(target, MARKER_TEXT, make, "release"):
             return problem
     except ReleaseError as error:
         return f"secateur: {error}"

@@ -71,48 +71,49 @@ def main(target: Path) -> str | None:
     problems = stale()
     if problems:
         return f"the program needs up-to-date kernels (run 'make kernels'): {'; '.join(problems)}"
-    if not (problem := put(target / "secateur", _make, MARKER_TEXT)):
-        say(f"secateur: the program is in {shown(target / 'secateur')}")
-    return problem
+    return put(target / "secateur", MARKER_TEXT, _make, "program")
 
 
-def put(program: Path, make: Callable[[Path], Path], text: str) -> str | None:
-    """Puts the folder that `make` makes in a working folder at `program`, in place of an unchanged older one.
+def put(folder: Path, text: str, make: Callable[[Path], Path], what: str) -> str | None:
+    """Replaces a folder that this function made before by a new one. Returns None, or why it failed.
 
-    `text` is the first line of the folder's marker file. Returns None, or why it failed and where any new folder is.
+    `make` gets an empty folder, builds the new folder in it and returns the new folder. A marker that begins with
+    `text` lists the folder's files. If the old folder contains other or changed files, they stay, and the new folder
+    gets another name. `what` names the result in messages.
     """
-    target = program.parent
-    if problem := _obstacle(program, text):
+    if problem := _obstacle(folder, text):
         return problem
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".secateur.", dir=target) as work:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".secateur.", dir=folder.parent) as work:
             fresh = make(Path(work))
+            # Without a marker, every file in the folder is a stranger.
             files = strangers(fresh, {})
             mark(fresh, text, {path.relative_to(fresh).as_posix(): digest_of(path) for path in files})
             try:
-                if not (problem := _obstacle(program, text)):
-                    remove_listed(program, text)
-                    fresh.rename(program)
+                if not (problem := _obstacle(folder, text)):
+                    remove_listed(folder, text)
+                    fresh.rename(folder)
             except OSError as error:
-                problem = f"{shown(program)}: {reason(error)}"
+                problem = f"{shown(folder)}: {reason(error)}"
             if problem:  # a user has meanwhile added or changed a file
-                names = (target / f"{program.name}-{number}" for number in count(2))
-                program = fresh.rename(next(name for name in names if not os.path.lexists(name)))
-                return f"{problem}; the new files are in {shown(program)}"
+                names = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
+                folder = fresh.rename(next(name for name in names if not os.path.lexists(name)))
+                return f"{problem}; the new {what} is in {shown(folder)}"
     except OSError as error:
-        return f"{shown(error.filename or program)}: {reason(error)}"
+        return f"{shown(error.filename or folder)}: {reason(error)}"
+    say(f"secateur: the {what} is in {shown(folder)}")
     return None
 
 
-def _obstacle(program: Path, text: str) -> str | None:
-    """Returns why `program` must not be replaced, or None if it is missing or contains only what this command made."""
-    if not os.path.lexists(program):
+def _obstacle(folder: Path, text: str) -> str | None:
+    """Returns why `folder` must not be replaced, or None if it is missing or contains only what `put` made."""
+    if not os.path.lexists(folder):
         return None
-    names = listed(program, text)
+    names = listed(folder, text)
     if not names:
-        return f"{shown(program)} already exists and was not built by this command; remove it or name another folder"
-    others = strangers(program, names)
+        return f"{shown(folder)} already exists and was not built by this command; remove it or name another folder"
+    others = strangers(folder, names)
     return f"{shown(others[0])} was not built by this command, or has changed; move it elsewhere" if others else None
 
 

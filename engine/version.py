@@ -27,3 +27,20 @@ def version() -> str:
 def full_name() -> str:
     """Returns the engine's name and version, such as `Secateur 1.0`."""
     return f"Secateur {version()}"
+
+
+def address(name: str) -> str:
+    """Returns the project's address `name`, such as "Source", from `pyproject.toml` or the metadata; "" if unknown."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    project = _PROJECT / "pyproject.toml"
+    if project.is_file():
+        import tomllib
+
+        urls = tomllib.loads(project.read_text(encoding="utf-8"))["project"].get("urls", {})
+        return str(urls.get(name, ""))
+    try:
+        entries = metadata("secateur").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    return next((entry.partition(", ")[2] for entry in entries if entry.startswith(f"{name}, ")), "")

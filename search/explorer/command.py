@@ -24,6 +24,9 @@ from search.theory.trees import MAX_BYTES, TreeError, shortened
 #: The depth of a recorded search if neither --depth nor --nodes is given.
 _DEFAULT_DEPTH: Final = 8
 
+#: The port of the page. It is always the same if it is free, so that the addresses of searches stay valid.
+_DEFAULT_PORT: Final = 8733
+
 #: The packages that the extra 'explore' installs, directly or as dependencies.
 _SERVER_PACKAGES: Final = ("starlette", "uvicorn", "anyio", "h11", "click", "idna", "typing_extensions")
 
@@ -37,7 +40,7 @@ def main(arguments: list[str]) -> int:
     """Records a search (with --record), prints FILE (with --text), or serves the page; returns the exit status."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    if not 0 <= options.port <= 65535:
+    if options.port is not None and not 0 <= options.port <= 65535:
         parser.error(f"--port must be 0 to 65535 (got {options.port})")
     if options.file is not None and options.record is not None:
         parser.error("--record cannot be combined with FILE")
@@ -63,7 +66,12 @@ def _parser() -> Parser:
         "Serves a page to this machine only, opens it in the browser, and stops at Ctrl-C.",
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="a trace or a recording (JSON), or a tree as text")
-    parser.add_argument("--port", type=int, default=0, metavar="P", help="port on 127.0.0.1 (default: any free one)")
+    parser.add_argument(
+        "--port",
+        type=int,
+        metavar="P",
+        help=f"port on 127.0.0.1, 0 for any (default: {_DEFAULT_PORT} or the next free)",
+    )
     parser.add_argument("--no-browser", action="store_true", help="only print the URL")
     parser.add_argument("--text", action="store_true", help="print FILE or the recording instead of serving the page")
     recording = parser.add_argument_group("recording a chess search")
@@ -83,16 +91,16 @@ def _parser() -> Parser:
     return parser
 
 
-def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> int:
+def _serve(opened: dict[str, Any] | None, port: int | None, *, open_browser: bool) -> int:
     try:
         # Imported late, because only the page needs the packages of the extra 'explore'.
-        from search.explorer.server import HOST, listen, serve
+        from search.explorer.server import HOST, listen, listen_near, serve
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in _SERVER_PACKAGES:
             raise
         raise MissingError(missing(str(error.name), "explore")) from None
     try:
-        listener = listen(port)
+        listener = listen_near(_DEFAULT_PORT) if port is None else listen(port)
     except OSError as error:
         raise CommandError(f"cannot listen on {HOST} port {port}: {error.strerror}") from None
     url = f"http://{HOST}:{listener.getsockname()[1]}/"

@@ -194,3 +194,10 @@ _GROUPS: Final = {
 EXAMPLES: Final[dict[str, Example]] = {
     example.key: replace(example, group=group) for group, examples in _GROUPS.items() for example in examples
 }
+
+#: The recorded chess searches in `page/recordings`, with their names. `make recordings` makes them.
+RECORDINGS: Final = {
+    "mate": "Bratko-Kopec 1: mate in three, depth 5",
+    "opening": "The start position, depth 5",
+    "endgame": "A pawn endgame (Lasker and Reichhelm, 1901), depth 8",
+}

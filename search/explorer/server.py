@@ -8,13 +8,12 @@ content type do. Paths are looked up in a table of the page's files, so no other
 from __future__ import annotations
 
 import asyncio
-import json
 import mimetypes
 import os
 import re
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final
@@ -41,6 +40,9 @@ MAX_BODY: Final = 2 * MAX_BYTES + 100_000
 
 #: The maximum time that a search waits for its turn, in seconds.
 PATIENCE: Final = 120.0
+
+#: The number of ports from the default one on that `listen_near` tries.
+_MORE_PORTS: Final = 20
 
 #: The maximum number of connections: more than a browser opens, and fewer than the usual limit of open files.
 MOST_CONNECTIONS: Final = 64
@@ -111,7 +113,7 @@ def make_app(port: int, opened: dict[str, Any] | None = None) -> ASGIApp:
             job.stop()
         return _json({"running": job is not None})
 
-    routes = [Route(f"/api/{name}", jobs.endpoint(work), methods=["POST"]) for name, work in service.ANSWERS.items()]
+    routes = [Route(f"/api/{name}", jobs.endpoint(name), methods=["POST"]) for name in service.ANSWERS]
     routes += [Route("/api/progress", progress), Route("/api/stop", stop, methods=["POST"])]
     routes += [Route("/api/catalogue", catalogue), Route("/api/document", first_document)]
     routes += [Route("/{path:path}", page)]
@@ -130,8 +132,8 @@ class _Jobs:
         """Returns the running or waiting job of this name, or None if there is none."""
         return self._jobs.get(name) if isinstance(name, str) else None
 
-    def endpoint(self, work: service.Answer) -> Callable[[Request], Any]:
-        """Returns an endpoint that waits for its turn, runs `work` on another thread, and responds with the result."""
+    def endpoint(self, name: str) -> Callable[[Request], Any]:
+        """Returns an endpoint that waits for its turn, and answers the request `name` on another thread."""
 
         async def answer(request: Request) -> Response:
             job = Job()
@@ -142,7 +144,7 @@ class _Jobs:
                     gone = asyncio.create_task(_stop_when_gone(request, job))
                     await self._take_turn(job)
                     try:
-                        return await run_in_threadpool(lambda: _json(work(body, job)))
+                        return _as_response(*await run_in_threadpool(service.respond, name, body, job))
                     finally:
                         self._turn.release()
             except RequestError as error:
@@ -215,7 +217,10 @@ async def _body(request: Request) -> object:
 
 
 def _json(value: object, status: int = 200) -> Response:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _as_response(status, service.as_text(value))
+
+
+def _as_response(status: int, text: str) -> Response:
     return Response(text.encode(), status, media_type="application/json")
 
 
@@ -271,6 +276,14 @@ class _Connection(H11Protocol):
     def _is_waiting(self) -> bool:
         """Returns whether the connection is idle: the server waits for the next request, or for the rest of one."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+
+
+def listen_near(port: int) -> socket.socket:
+    """Returns a socket that listens on 127.0.0.1, on `port` or the next of _MORE_PORTS that is free, or else on any."""
+    for candidate in range(port, port + _MORE_PORTS):
+        with suppress(OSError):
+            return listen(candidate)
+    return listen(0)
 
 
 def listen(port: int) -> socket.socket:

@@ -7,17 +7,19 @@ is stopped, usually by raising `StoppedError`.
 from __future__ import annotations
 
 import functools
+import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast, get_args
 
 from engine.files import quoted
-from engine.version import version
+from engine.version import address, version
 from search.explorer.build import KERNELS
 from search.explorer.chess_document import SWITCHES, Document, RecordingError
 from search.explorer.document import build_document
-from search.explorer.examples import EXAMPLES
-from search.explorer.jobs import Job
+from search.explorer.examples import EXAMPLES, RECORDINGS
+from search.explorer.jobs import Job, StoppedError
 from search.theory.algorithms import ALGORITHMS, AlgorithmError, Run, run
 from search.theory.generate import Arrangement, uniform_tree
 from search.theory.lattice_search import UnsoundRuleError
@@ -78,6 +80,24 @@ def _answer(work: Callable[[object, Job], dict[str, Any]]) -> Answer:
 
     ANSWERS[work.__name__] = answer
     return answer
+
+
+def respond(name: str, body: object, job: Job) -> tuple[int, str]:
+    """Answers the request `name` (a key of ANSWERS) and returns an HTTP status and the answer as JSON.
+
+    The local server and the worker of the static site both call this function, so their answers are the same.
+    """
+    try:
+        return 200, as_text(ANSWERS[name](body, job))
+    except RequestError as error:
+        return 400, as_text(error.as_json())
+    except StoppedError:
+        return 409, as_text({"error": "stopped", "stopped": True})
+
+
+def as_text(value: object) -> str:
+    """Returns a JSON value as compact text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -217,9 +237,10 @@ def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:
 
 
 def catalogue() -> dict[str, Any]:
-    """Returns the version of the engine, and the techniques, algorithms, lattices and examples that the page offers."""
+    """Returns the engine's version, the address of the public page ("" if unknown), and the techniques, algorithms, lattices and examples that the page offers."""
     return {
         "version": version(),
+        "address": address("Explorer"),
         "techniques": list(SWITCHES),
         "algorithms": [
             {
@@ -236,6 +257,7 @@ def catalogue() -> dict[str, Any]:
             {"key": example.key, "name": example.name, "group": example.group, "note": example.note}
             for example in EXAMPLES.values()
         ],
+        "recordings": [{"key": key, "name": name} for key, name in RECORDINGS.items()],
     }
 
 
@@ -318,6 +340,7 @@ def chess(body: object, job: Job) -> Document:
         raise RequestError('"after" must be null or a string that names a move, such as "23w"')
     depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)
     nodes = _whole(fields, "nodes", 1, MOST_CHESS_NODES)
+    _need_kernels()
     from search.explorer.positions import read_board
 
     # The position is checked first, because loading the kernels may take half a minute.
@@ -342,12 +365,18 @@ def cost(body: object, job: Job) -> dict[str, Any]:
     for reason in (*reasons, *without):
         if reason not in SWITCHES:
             raise RequestError(f"{quoted(reason)} cannot be switched off; expected one of {', '.join(SWITCHES)}")
+    _need_kernels()
     load_kernels(job)
     from search.explorer.costs import costs_at
     from search.explorer.positions import replay
 
     game = replay(fen, moves, chess960=chess960)
     return costs_at(game, depth, reasons, job, classical=classical, without=without)
+
+
+def _need_kernels() -> None:
+    if sys.platform == "emscripten":
+        raise RequestError("a browser cannot run the engine: chess searches need the program `secateur explore`")
 
 
 def load_kernels(job: Job) -> None:

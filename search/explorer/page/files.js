@@ -1,31 +1,49 @@
 // Exports, imports, and addresses that contain a search.
 
+import {escape} from "./draw.js";
+import {isStatic, siteAddress} from "./local.js";
 import {selectNode, showNode} from "./node.js";
 import {begin, initialise, openTab, searchChess, setChessRequest, setRequest, setTree, show} from "./searching.js";
 import {busily, complain, say, search} from "./server.js";
-import {$, first, isChess, make, position, state} from "./shared.js";
+import {$, first, isChess, make, position, state, unzipped} from "./shared.js";
 import {pause, seek} from "./stepping.js";
 import {kindOf} from "./trace.js";
 
-export async function share() {
-  if (!state.request) return say("An imported search has no address: export it as JSON instead.");
-  const fragment = await pack({request: state.request, event: position(), selected: first().selected});
-  if (!fragment) return say("This search is too large for an address: export it as JSON instead.");
-  history.replaceState(null, "", fragment);
-  $("share-address").value = location.href;
-  $("share-dialog").showModal();
-  $("share-address").select();
+/** Returns the address under which others can open this page, or "" if only this machine can. */
+function publicAddress() {
+  const {protocol, hostname, origin, pathname} = location;
+  const isHosted = isStatic && /^https?:$/.test(protocol) && !/^(localhost|127\..*|\[::1\])$/.test(hostname);
+  return siteAddress || state.address || (isHosted ? origin + pathname : "");
 }
 
-export async function copyAddress() {
-  $("share-address").select();
-  try {
-    await navigator.clipboard.writeText($("share-address").value);
-    $("share-copy").textContent = "Copied";
-  } catch {
-    $("share-copy").textContent = "Press Ctrl+C";
+export async function share() {
+  if (!first()) return;
+  pause();
+  const fragment = state.request && (await pack({request: state.request, event: position(), selected: first().selected}));
+  $("share-links").hidden = !fragment;
+  if (fragment) {
+    history.replaceState(null, "", fragment);
+    const base = publicAddress(), address = base ? base + fragment : location.href;
+    $("share-note").textContent = base ? "The link opens this search at this event. The link contains everything; nothing is stored elsewhere."
+      : "The link opens this search at this event, but only on this machine. Send others the file instead.";
+    $("share-address").value = address;
+    $("share-embedding").hidden = !base;
+    $("share-frame").value = `<iframe src="${address}" width="100%" height="760" style="border: 0" title="${escape(state.title || "Alpha-beta, step by step")}"></iframe>`;
   }
-  setTimeout(() => { $("share-copy").textContent = "Copy"; }, 2000);
+  $("share-dialog").showModal();
+  if (fragment) $("share-address").select();
+}
+
+/** Copies the text of a control, and shows on `button` whether this worked. */
+export async function copyFrom(id, button) {
+  $(id).select();
+  try {
+    await navigator.clipboard.writeText($(id).value);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Press Ctrl+C";
+  }
+  setTimeout(() => { button.textContent = "Copy"; }, 2000);
 }
 
 /** Shows the search in the page's address, or the error of a damaged address. Returns whether a search was shown. */
@@ -40,9 +58,15 @@ export async function restore() {
   }
   const made = shared?.request;
   if (!made) return false;
-  if (made.chess) {
+  if (made.recording) {
+    await openRecording(made.recording);
+  } else if (made.chess) {
     setChessRequest(made.chess);
     openTab("chess");
+    if (isStatic) {
+      state.problem = new Error("this link asks for a new chess search, which needs the program secateur explore");
+      return false;
+    }
     await searchChess();
   } else {
     setRequest(made);
@@ -82,13 +106,11 @@ export async function importFile(file) {
   if (!file) return;
   pause();
   await busily(async () => {
-    const isZipped = file.name.endsWith(".gz");
-    const stream = isZipped ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
     let text;
     try {
-      text = await new Response(stream).text();
+      text = new TextDecoder().decode(await unzipped(file));
     } catch {
-      throw new Error(`cannot read ${file.name}${isZipped ? ": the compressed file is damaged" : ""}`);
+      throw new Error(`cannot read ${file.name}: the compressed file is damaged`);
     }
     let value = null;
     try {
@@ -106,11 +128,22 @@ export async function importFile(file) {
   });
 }
 
+/** Shows the recorded chess search `key`, which the page contains. */
+export async function openRecording(key) {
+  begin();
+  await busily(async () => {
+    const response = await fetch(`recordings/${key}.json.gz`);
+    if (!response.ok) throw new Error(`the page does not contain the recorded search "${key}"`);
+    open(JSON.parse(new TextDecoder().decode(await unzipped(response))), {recording: key});
+    $("recorded").value = key;
+  });
+}
+
 /** Shows an imported document, or the document with which the page was started. */
-export function open(value) {
+export function open(value, request = null) {
   const made = value.request ?? null;
   begin();
-  show([value], null);
+  show([value], request);
   if (made && typeof made.text === "string" && kindOf(value) === "tree") {
     setRequest({...made, compare: ""});
     state.request = {...made, compare: ""};

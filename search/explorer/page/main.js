@@ -1,13 +1,14 @@
 // Starts the page: makes its parts, connects its controls, and shows its first tree.
 
 import {ChessPanel} from "./chess.js";
-import {copyAddress, exportAs, importFile, open, restore, share} from "./files.js";
+import {copyFrom, exportAs, importFile, open, openRecording, restore, share} from "./files.js";
 import {fillLegend} from "./legend.js";
+import {isStatic, startPython} from "./local.js";
 import {chooseOrder, chooseSeed, collapseBelow, mayMove, move, moveBy, selectNode, showNode, toggleSelected, walk} from "./node.js";
 import {Panel} from "./panel.js";
 import {checkQuiz, startQuiz, toggleGuess} from "./quiz.js";
 import {countCosts, countNodeCosts, showRecording} from "./recording.js";
-import {chooseExample, chooseIteration, generate, initialise, openTab, searchChess, setTree, showChoices} from "./searching.js";
+import {chooseExample, chooseIteration, choosePosition, generate, initialise, knownPositions, openTab, searchChess, setTree, showChoices} from "./searching.js";
 import {ask, busily, complain, stop} from "./server.js";
 import {$, fill, first, isChess, isGuessing, number, state} from "./shared.js";
 import {countChart} from "./statistics.js";
@@ -94,10 +95,13 @@ function connect() {
   };
   each("key", (key) => ACTIONS[key]());
   each("export", exportAs);
+  for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copyFrom(button.dataset.copy, button));
   each("tab", openTab);
-  const clicks = {generate, initialise, share, "chess-search": searchChess, "count-costs": countCosts, "share-copy": copyAddress,
+  const clicks = {generate, initialise, share, "chess-search": searchChess, "count-costs": countCosts,
     "count-node-costs": countNodeCosts, "quiz-start": startQuiz, "quiz-check": checkQuiz};
   for (const [id, action] of Object.entries(clicks)) on(id, "click", action);
+  on("known", "change", () => choosePosition($("known").value));
+  on("recorded", "change", () => openRecording($("recorded").value));
   on("example", "change", () => chooseExample($("example").value));
   on("tree-text", "input", () => { state.hand = {}; state.title = ""; });
   for (const id of ["algorithm", "compare", "lattice", "lattice-spec", "format"]) on(id, "change", () => { showChoices(); initialise(); });
@@ -112,6 +116,13 @@ function connect() {
   window.addEventListener("hashchange", restore);
 }
 
+/** Starts Python before the user needs it, and keeps the files of the static site for the next visit. */
+async function keep() {
+  startPython();
+  // Some pages, for example in frames of other sites, may not keep files.
+  await navigator.serviceWorker?.register("service-worker.js").catch(() => {});
+}
+
 async function start() {
   makeParts();
   setTheme(savedTheme() ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
@@ -121,15 +132,17 @@ async function start() {
   fillLegend();
   await busily(async () => {
     const catalogue = await ask("catalogue");
-    const {examples, algorithms, lattices, techniques} = catalogue;
-    Object.assign(state, {examples, algorithms, lattices, techniques});
+    const {address, examples, recordings, algorithms, lattices, techniques} = catalogue;
+    Object.assign(state, {address, examples, algorithms, lattices, techniques});
     $("version").textContent = catalogue.version;
     fill($("example"), examples);
+    fill($("recorded"), recordings, [new Option("choose …", "")]);
     fill($("algorithm"), algorithms);
     fill($("compare"), algorithms, [new Option("nothing", "")]);
     fill($("lattice"), lattices);
     $("algorithm").value = "alpha-beta";
     showChoices();
+    if (!isStatic) fill($("known"), await knownPositions(), [new Option("choose …", "")]);
     if (await restore()) return;
     const {document: opened, tree} = await ask("document");
     if (opened) open(opened);
@@ -142,6 +155,7 @@ async function start() {
   // Show the error of a damaged address again, because loading another tree has cleared it.
   if (state.problem) complain(state.problem);
   document.body.dataset.ready = "yes";
+  if (isStatic) await keep();
 }
 
 // The console and the tests use this.

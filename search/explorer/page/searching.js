@@ -85,6 +85,18 @@ export function setChessRequest(made) {
   $("chess-nodes").value = made.nodes;
 }
 
+/** Returns the positions of `positions.epd` as rows of {key: FEN, name}, with the best moves in the name. */
+export async function knownPositions() {
+  const text = await (await fetch("positions.epd")).text();
+  const rows = text.matchAll(/^(\S+ \S+ \S+ \S+) bm ([^;]+); id "([^"]+)";$/gm);
+  return [...rows].map(([, fen, best, name]) => ({key: `${fen} 0 1`, name: `${name}: ${best}`}));
+}
+
+export function choosePosition(fen) {
+  $("chess-position").value = fen;
+  $("chess-after").value = "";
+}
+
 /** Puts the cursor at an error in the tree's text, unless another control has the focus. */
 export function markPlace(line, column) {
   if (![document.body, $("tree-text"), $("initialise")].includes(document.activeElement)) return;

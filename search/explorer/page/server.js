@@ -1,5 +1,6 @@
 // Requests to the server, with their progress, a button that stops them, and their errors.
 
+import {answer, isStatic, progressNow, stopPython} from "./local.js";
 import {$} from "./shared.js";
 
 class RequestError extends Error {
@@ -10,19 +11,24 @@ class RequestError extends Error {
 }
 
 /** Requests `path`, with POST if there is a `body` (a JSON value), and returns the answer. Throws RequestError. */
-export async function ask(path, body, signal) {
-  const headers = {"Content-Type": "application/json"};
-  let response, answer;
+export async function ask(path, body, signal, job = "") {
+  const post = {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body), signal};
+  let status = 0, text;
   try {
-    response = await fetch(`api/${path}`, body === undefined ? {} : {method: "POST", headers, body: JSON.stringify(body), signal});
-    answer = await response.json();
+    if (isStatic) ({status, text} = await answer(path, body, signal));
+    else {
+      const response = await fetch(`api/${path}${job && `?job=${job}`}`, body === undefined ? {} : post);
+      status = response.status;
+      text = await response.text();
+    }
+    text = JSON.parse(text);
   } catch {
-    const problem = response ? `the server answered with status ${response.status} and no readable text`
+    const problem = status ? `the server answered with status ${status} and no readable text`
       : "the server does not answer: is secateur explore still running?";
     throw new RequestError(problem, {}, signal?.aborted);
   }
-  if (response.ok) return answer;
-  throw new RequestError(answer.error ?? `the server answered with status ${response.status}`, answer, signal?.aborted);
+  if (status === 200) return text;
+  throw new RequestError(text.error ?? `the server answered with status ${status}`, text, signal?.aborted);
 }
 
 // The names of the unanswered requests of `search`, and the controller that aborts them.
@@ -31,10 +37,10 @@ let current = new AbortController();
 
 /** Works like `ask`, for requests that may take long. The user can stop them, and the page shows their progress. */
 export async function search(path, body) {
-  const name = crypto.randomUUID();
+  const name = `job-${Math.random().toString(36).slice(2)}`;
   underWay.add(name);
   try {
-    return await ask(`${path}?job=${name}`, body, current.signal);
+    return await ask(path, body, current.signal, name);
   } finally {
     underWay.delete(name);
   }
@@ -89,7 +95,8 @@ export function stop() {
   wasStopped = true;
   $("stop").disabled = true;
   $("work-text").textContent = "Stopping …";
-  for (const name of underWay) ask("stop", {job: name}).catch(() => {});
+  if (isStatic) stopPython();
+  else for (const name of underWay) ask("stop", {job: name}).catch(() => {});
 }
 
 function begin() {
@@ -117,7 +124,7 @@ async function look() {
   try {
     // The server works on the oldest request.
     const [name] = underWay;
-    const text = name && (await ask(`progress?job=${name}`)).progress;
+    const text = isStatic ? progressNow() : name && (await ask(`progress?job=${name}`)).progress;
     if (text && !wasStopped) $("work-text").textContent = text[0].toUpperCase() + text.slice(1);
   } catch {
     // The request itself will show what is wrong.

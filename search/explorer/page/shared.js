@@ -6,7 +6,7 @@ export const state = {
   panels: [], trees: {}, chess: null,
   request: null, title: "", base: {kind: "given", seed: 1}, hand: {},
   follow: true, quiz: null, problem: null,
-  examples: [], algorithms: [], lattices: [], techniques: [],
+  address: "", examples: [], algorithms: [], lattices: [], techniques: [],
 };
 
 export const first = () => state.panels[0];
@@ -40,4 +40,11 @@ export function fill(select, rows, before = []) {
     if (!groups.has(label)) groups.set(label, select.appendChild(make("optgroup", "", {label})));
     groups.get(label).append(new Option(name, key));
   }
+}
+
+/** Returns the bytes of a response or blob, uncompressed. Some servers uncompress files themselves. */
+export async function unzipped(source) {
+  const bytes = new Uint8Array(await source.arrayBuffer());
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.buffer;
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
