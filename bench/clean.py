@@ -1,7 +1,7 @@
 """Deletes the files that `make` built: `python -m bench.clean EXECUTABLE`, run by `make clean`.
 
-These are the executable, the kernel libraries, the stand-alone program and the static site. Other files stay, and so do the folders that
-contain them.
+These are the executable, the kernel libraries, the stand-alone program and the static site. Other files stay, and so
+do the folders that contain them.
 """
 
 import sys

@@ -35,8 +35,9 @@ MARKER_TEXT = "Secateur made this site, and puts the next site that it makes in 
 
 _PAGE: Final = PROJECT_ROOT / "search" / "explorer" / "page"
 
-_NOTICE: Final = f"""Pyodide {PYODIDE}, unchanged except that pyodide.asm.wasm is compressed and the list of packages is empty.
-Licence: MPL-2.0; source: the tag {PYODIDE} of the project pyodide/pyodide. It contains CPython and its library (PSF-2.0).
+_NOTICE: Final = f"""Pyodide {PYODIDE}. Changes: pyodide.asm.wasm is compressed, and the list of packages is empty.
+Licence: MPL-2.0; source: the tag {PYODIDE} of the project pyodide/pyodide.
+It contains CPython and its library (PSF-2.0).
 secateur.zip is a part of Secateur (GPL-3.0-or-later) as source.
 """
 
@@ -139,7 +140,7 @@ def _sources() -> bytes:
 
 
 def _first_answers(address: str) -> str:
-    """Returns the answers that the first screen needs, by request, as JSON: they are shown before Python has started."""
+    """Returns the answers that the first screen needs before Python has started, by request, as JSON."""
     from search.explorer import service
     from search.explorer.examples import EXAMPLES
 

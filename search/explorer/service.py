@@ -237,7 +237,7 @@ def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:
 
 
 def catalogue() -> dict[str, Any]:
-    """Returns the engine's version, the address of the public page ("" if unknown), and the techniques, algorithms, lattices and examples that the page offers."""
+    """Returns the engine's version, the address of the public page ("" if unknown), and what the page offers."""
     return {
         "version": version(),
         "address": address("Explorer"),

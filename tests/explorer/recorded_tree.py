@@ -49,6 +49,15 @@ class Tree:
             row = self.parent[row]
         return [move for move in reversed(line) if move]
 
+    def sans(self, row: int) -> list[str]:
+        """The moves from the root to a row in standard notation; "pass" for a null move."""
+        board, sans = chess.Board(self.document["position"], chess960=self.document["chess960"]), []
+        for text in self.line(row):
+            move = board.parse_uci(text) if text != "0000" else chess.Move.null()
+            sans.append(board.san(move) if move else "pass")
+            board.push(move)
+        return sans
+
     def board(self, row: int) -> chess.Board:
         """The position of a row."""
         board = chess.Board(self.document["position"], chess960=self.document["chess960"])

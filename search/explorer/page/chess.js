@@ -1,24 +1,20 @@
 // The recording of a chess search: one iteration's tree at a time, in the order in which its nodes were entered.
 
+import {Moves, placementAfter} from "./position.js";
+import {number as shown, state} from "./shared.js";
 import {DocumentError, opened} from "./trace.js";
-import {Position} from "./vendor/cm-chessboard/src/model/Position.js";
 
 /** The reasons that count as cuts: each ends a node before all its moves are searched. */
 const CUTS = new Set(["mate-distance", "table", "razoring", "reverse-futility", "null-move", "probcut", "multi-cut",
   "cutoff", "stand-pat"]);
 const LOOKS = {PV: ["diamond", "best"], CUT: ["up", "min"], ALL: ["down", "max"]};
 const MOVE_SEARCHES = new Set(["move", "full-depth", "open-window"]);
-// How a null move is written in recordings, and how the page shows it.
-const NULL_MOVE = "0000", PASS = "pass";
 // If a tree has more nodes than this, most nodes off the principal variation are collapsed at first.
 const SHOWN_AT_ONCE = 400;
 
 function demand(condition, message) {
   if (!condition) throw new DocumentError(`not a recording that this page can show: ${message}`);
 }
-
-/** Returns a move as the page shows it: UCI notation, or a word for a null move. */
-function shownMove(move) { return move === NULL_MOVE ? PASS : move; }
 
 /** The recording in a chess document. */
 class Recording {
@@ -29,6 +25,10 @@ class Recording {
     nodes.parent.forEach((parent, row) => demand(parent < row, `row ${row} has the parent ${parent}, which does not precede it`));
     const {moves, reasons, types, stages, searches, scores, position, pruned} = document;
     Object.assign(this, {columns: nodes, moves, reasons, types, stages, searches, scores, position});
+    this.played = new Moves();
+    // Chess960 castling rights have letters that the library does not know; castling needs no rights to be played.
+    this.start = document.chess960 ? position.replace(/^(\S+ \S+) \S+/, "$1 -") : position;
+    this.fens = new Map([[-1, this.start]]);
     this.prunedOf = new Map();
     pruned.node.forEach((node, i) => {
       if (!this.prunedOf.has(node)) this.prunedOf.set(node, []);
@@ -78,8 +78,27 @@ class Recording {
     return line.reverse();
   }
 
+  /** Returns the position of a row (FEN); "" if it is unknown. */
+  fen(row) {
+    if (!this.fens.has(row)) {
+      const before = this.fen(this.columns.parent[row]), move = this.move(row);
+      this.fens.set(row, move ? this.played.play(before, move).fen : before);
+    }
+    return this.fens.get(row);
+  }
+
+  /** Returns a move (UCI) at a row in standard notation. */
+  san(row, move) { return this.played.play(this.fen(row), move).san; }
+
+  /** Returns the move that leads to a row in standard notation; "" if the position is that of the row's parent. */
+  name(row) { return this.move(row) && this.san(this.columns.parent[row], this.move(row)); }
+
   /** Returns the moves that lead to a row, as text; "" for the root. */
-  path(row) { return this.line(row).map(shownMove).join(" "); }
+  path(row) {
+    const path = [];
+    for (; row >= 0; row = this.columns.parent[row]) if (this.move(row)) path.push(this.name(row));
+    return path.reverse().join(" ");
+  }
 
   score(value) {
     if (value === null || value === undefined) return "–";
@@ -128,8 +147,12 @@ export class ChessPanel {
     this.canvas = canvas;
     this.caption = caption;
     this.view = view;
-    this.selected = 0;
+    this.pinned = -1;
   }
+
+  /** The node that the page describes: the one that the user has pinned, or else the current one. */
+  get selected() { return this.pinned >= 0 ? this.pinned : this.current; }
+  set selected(node) { this.pinned = node; }
 
   load(document) {
     this.recording = opened(Recording, document);
@@ -143,7 +166,10 @@ export class ChessPanel {
     this.iteration = recording.iterations[number];
     this.model = new IterationModel(recording, this.iteration);
     this.index = 0;
-    this.selected = this.model.offset;
+    this.pinned = -1;
+    // The nodes that are collapsed, except while the current node is below them.
+    this.unfolded = new Set();
+    this.#order();
     this.onPath = new Set();
     this.line = this.#principal();
     const remarks = [...(this.iteration.complete === false ? ["stopped before it was complete"] : []),
@@ -165,6 +191,43 @@ export class ChessPanel {
     this.view.arrange();
   }
 
+  /** Makes the steps: a node begins (the node) and ends (its complement); a node without children does both at once. */
+  #order() {
+    const {model} = this, open = [], steps = [];
+    this.begins = new Int32Array(model.count);
+    this.ends = new Int32Array(model.count).fill(1 << 30);
+    const close = () => {
+      const node = open.pop();
+      this.ends[node] = steps.push(~node) - 1;
+    };
+    for (let node = model.offset; node < model.count; node++) {
+      while (open.length && open.at(-1) !== model.parent(node)) close();
+      this.begins[node] = steps.push(node) - 1;
+      if (model.children(node).length) open.push(node);
+      else this.ends[node] = this.begins[node];
+    }
+    while (open.length) close();
+    this.steps = Int32Array.from(steps);
+  }
+
+  /** Returns whether a node has begun or ended. */
+  begun(node) { return this.begins[node] < this.index; }
+  ended(node) { return this.ends[node] < this.index; }
+
+  /** Returns {best, alpha} of a node at this moment: the best value of the moves searched so far, and alpha with it. */
+  now(node) {
+    const {recording, model} = this, row = model.row(node), {columns} = recording, below = model.children(node);
+    const key = (child) => recording.searches[columns.search[model.row(child)]]?.key;
+    // In quiescence, a side that is not in check may also stand pat.
+    let best = columns.quiescence[row] ? columns.estimate?.[row] ?? columns.eval[row] : null;
+    below.forEach((child, i) => {
+      const next = below[i + 1], value = columns.value[model.row(child)];
+      const isRepeated = next !== undefined && key(next) !== "move" && MOVE_SEARCHES.has(key(next)) && recording.move(model.row(next)) === recording.move(model.row(child));
+      if (this.ended(child) && MOVE_SEARCHES.has(key(child)) && !isRepeated && value !== null) best = Math.max(best ?? -value, -value);
+    });
+    return {best, alpha: Math.max(columns.alpha[row], best ?? columns.alpha[row])};
+  }
+
   #principal() {
     const line = new Set();
     const roots = this.model.offset ? this.model.children(0) : [0];
@@ -180,8 +243,11 @@ export class ChessPanel {
     return line;
   }
 
-  get length() { return this.model?.rows ?? 0; }
-  get current() { return this.index > 0 ? this.index - 1 + this.model.offset : 0; }
+  get length() { return this.steps?.length ?? 0; }
+  get current() {
+    const step = this.index > 0 ? this.steps[this.index - 1] : 0;
+    return this.index > 0 ? (step < 0 ? ~step : step) : this.model.offset;
+  }
 
   seek(index) {
     this.index = Math.max(0, Math.min(index, this.length));
@@ -189,23 +255,43 @@ export class ChessPanel {
     if (this.index > 0 && this.index < this.length) {
       for (let node = this.current; node >= 0; node = this.model.parent(node)) this.onPath.add(node);
     }
+    if (state.follow) this.#unfold();
     let shown = this.current;
     while (shown > 0 && !this.view.layout.placed[shown]) shown = this.model.parent(shown);
     this.shownCurrent = shown;
-    // Each step selects the current node, also if the user has selected another one.
-    if (this.index > 0) this.selected = this.current;
     this.view.draw();
   }
 
-  nextCut() {
-    let index = this.index;
-    while (index < this.length && !CUTS.has(this.recording.end(this.model.first + index).key)) index++;
-    return Math.min(index + 1, this.length);
+  /** Expands the nodes above the current one, and collapses those that an earlier step expanded. */
+  #unfold() {
+    const {collapsed} = this.view, {unfolded} = this, before = collapsed.size;
+    let changed = false;
+    for (const node of unfolded) {
+      if (this.onPath.has(node) && node !== this.current) continue;
+      unfolded.delete(node);
+      collapsed.add(node);
+      changed = true;
+    }
+    for (const node of this.onPath) {
+      if (node === this.current || !collapsed.delete(node)) continue;
+      unfolded.add(node);
+      changed = true;
+    }
+    if (changed || collapsed.size !== before) this.view.rearrange(this.current);
   }
 
+  nextCut() {
+    for (let index = this.index; index < this.length; index++) {
+      const step = this.steps[index], node = step < 0 ? ~step : step;
+      if (this.ends[node] === index && CUTS.has(this.recording.end(this.model.row(node)).key)) return index + 1;
+    }
+    return this.length;
+  }
+
+  /** Pins a node and shows it; -1 unpins. */
   select(node) {
-    this.selected = node;
-    this.view.expandTo(node);
+    this.pinned = node;
+    if (node >= 0) this.view.expandTo(node);
     this.view.draw();
   }
 
@@ -218,27 +304,26 @@ export class ChessPanel {
   name(node) {
     if (node < this.model.offset) return `depth ${this.iteration.depth}`;
     const row = this.model.row(node);
-    return shownMove(this.recording.move(row)) || (this.recording.columns.parent[row] < 0 ? "root" : "again");
+    return this.recording.name(row) || (this.recording.columns.parent[row] < 0 ? "root" : "again");
   }
 
   look(node) {
     const {recording, model} = this;
     if (node < model.offset) {
       return {shape: "square", tint: "leaf", value: "", window: "", label: this.name(node), reached: true,
-        onPath: this.onPath.has(node), onLine: true, chosen: node === this.selected, note: ""};
+        onPath: this.onPath.has(node), onLine: true, chosen: node === this.pinned, note: ""};
     }
     const row = model.row(node), columns = recording.columns;
     const [shape, tint] = LOOKS[recording.type(row)] ?? LOOKS.PV;
-    const reached = node - model.offset < this.index;
-    const finished = reached && node - model.offset + recording.size[row] <= this.index;
+    const reached = this.begun(node), finished = this.ended(node);
     const notes = [];
-    if (reached && columns.moves_pruned[row]) notes.push(`✂${columns.moves_pruned[row]}`);
+    if (finished && columns.moves_pruned[row]) notes.push(`✂${columns.moves_pruned[row]}`);
     if (this.view.collapsed.has(node)) notes.push(`+${recording.size[row] - 1}`);
     return {
       shape: columns.quiescence[row] ? "square" : shape,
       tint: columns.quiescence[row] ? "leaf" : tint,
       value: finished ? recording.score(columns.value[row]) : "",
-      window: reached ? `${recording.score(columns.alpha[row])} … ${recording.score(columns.beta[row])}` : "",
+      window: reached ? `${recording.score(finished ? columns.alpha[row] : this.now(node).alpha)} … ${recording.score(columns.beta[row])}` : "",
       label: this.name(node),
       reached,
       skipped: false,
@@ -246,59 +331,79 @@ export class ChessPanel {
       onPath: this.onPath.has(node),
       onLine: this.index === this.length && this.line.has(node),
       current: this.index > 0 && node === this.shownCurrent,
-      chosen: node === this.selected,
+      chosen: node === this.pinned,
       note: notes.join(" "),
     };
   }
 
   describe() {
     if (this.index === 0) {
-      return `The search to depth ${this.iteration.depth}, before its first visit; ${this.length.toLocaleString("en")} visits are recorded. ` +
+      return `The search to depth ${this.iteration.depth}, before its first visit; ${shown(this.model.rows)} visits are recorded. ` +
         "Step (n) visits positions in the order in which Secateur did; the scissors (c) run to the next cut.";
     }
-    return this.sentence(this.current);
+    const step = this.steps[this.index - 1], node = step < 0 ? ~step : step;
+    const parts = [step >= 0 ? this.#beginning(node) : "", this.ends[node] === this.index - 1 ? this.#ending(node) : ""];
+    return `${this.recording.path(this.model.row(node)) || "The root"}: ${parts.filter(Boolean).join(" ")}`;
   }
 
-  sentence(node) {
-    if (node < this.model.offset) return "The root was searched with several windows.";
+  /** Returns what is known when a node begins. */
+  #beginning(node) {
     const {recording} = this, row = this.model.row(node), columns = recording.columns;
-    const line = recording.path(row) || "The root";
-    const again = recording.searches[columns.search[row]];
-    const cutter = columns.cutter[row] > 0 && recording.end(row).key === "cutoff" ? ` It was move number ${columns.cutter[row]}.` : "";
-    const expected = recording.types[columns.type[row]]?.text ?? "";
-    return `${line}: ${columns.quiescence[row] ? "quiescence" : `depth ${columns.depth[row]}`}, window ` +
+    const again = recording.searches[columns.search[row]], expected = recording.types[columns.type[row]]?.text ?? "";
+    return `${columns.quiescence[row] ? "quiescence" : `depth ${columns.depth[row]}`}, window ` +
       `${recording.score(columns.alpha[row])} to ${recording.score(columns.beta[row])}, ${recording.type(row)} (${expected})` +
-      `${again && again.key !== "move" && again.key !== "window" ? `; ${again.text}` : ""}. ` +
-      `Result ${recording.score(columns.value[row])}: ${recording.end(row).text}.${cutter}`;
+      `${again && again.key !== "move" && again.key !== "window" ? `; ${again.text}` : ""}.`;
   }
 
+  /** Returns how a node ended. */
+  #ending(node) {
+    const {recording} = this, row = this.model.row(node), {cutter, value} = recording.columns, end = recording.end(row);
+    const move = cutter[row] > 0 && end.key === "cutoff" ? ` It was move number ${cutter[row]}.` : "";
+    return `Result ${recording.score(value[row])}: ${end.text}.${move}`;
+  }
+
+  /** Returns facts about a node at this moment as [name, text] pairs. */
   facts(node) {
     if (node < this.model.offset) return [["node", this.name(node)]];
     const {recording} = this, row = this.model.row(node), columns = recording.columns;
-    const pruned = recording.prunedOf.get(row) ?? [];
-    const byReason = new Map();
-    for (const [move, reason] of pruned) byReason.set(reason, [...(byReason.get(reason) ?? []), move]);
+    const line = ["line", recording.path(row) || "root"];
+    if (!this.begun(node)) return [line, ["state", "not reached yet"]];
+    const ended = this.ended(node), {best, alpha} = this.now(node);
     const facts = [
-      ["line", recording.path(row) || "root"],
+      line,
+      ["state", ended ? "done" : "being searched"],
       ["type", `${recording.type(row)}${columns.quiescence[row] ? ", quiescence" : ""}`],
       ["depth", `${columns.depth[row]} (ply ${columns.ply[row]})`],
-      ["alpha", recording.score(columns.alpha[row])],
+      ["alpha", recording.score(ended ? columns.alpha[row] : alpha)],
       ["beta", recording.score(columns.beta[row])],
       ["evaluation", recording.score(columns.eval[row])],
-      ["value", recording.score(columns.value[row])],
+      [ended ? "value" : "best so far", recording.score(ended ? columns.value[row] : best)],
       ["reduction", `${columns.reduction[row]}`],
       ["extension", `${columns.extension[row]}`],
       ["stage", recording.stages[columns.stage[row]]?.text ?? "–"],
-      ["ended", `${recording.end(row).key}: ${recording.end(row).text}`],
-      ["moves", `${columns.moves_searched[row]} searched, ${columns.moves_pruned[row]} skipped`],
-      ["below", `${recording.size[row] - 1} visits`],
     ];
+    if (!ended) return facts;
+    facts.push(["ended", `${recording.end(row).key}: ${recording.end(row).text}`],
+      ["moves", `${columns.moves_searched[row]} searched, ${columns.moves_pruned[row]} skipped`],
+      ["below", `${shown(recording.size[row] - 1)} visits`]);
+    const byReason = new Map();
+    for (const [move, reason] of recording.prunedOf.get(row) ?? []) byReason.set(reason, [...(byReason.get(reason) ?? []), recording.san(row, move)]);
     for (const [reason, moves] of byReason) facts.push([reason, moves.join(" ")]);
     if (columns.moves_pruned[row] > 0) {
       const cost = columns.moves_pruned[row] * recording.costOfMove(row);
-      facts.push(["saved", `about ${Math.round(cost).toLocaleString("en")} visits, estimated from the moves searched at this depth`]);
+      facts.push(["saved", `about ${shown(Math.round(cost))} visits, estimated from the moves searched at this depth`]);
     }
     return facts;
+  }
+
+  /** Returns {node, name, bounds: [alpha, beta, value so far]} for each node from the root to `node`, at this moment. */
+  windows(node) {
+    const {recording} = this, {alpha, beta, value} = recording.columns;
+    return this.path(node).filter((at) => at >= this.model.offset).map((at) => {
+      const row = this.model.row(at), ended = this.ended(at), now = this.begun(at) ? this.now(at) : null;
+      const bounds = now ? [ended ? alpha[row] : now.alpha, beta[row], ended ? value[row] : now.best] : [null, null, null];
+      return {node: at, name: this.name(at), bounds: bounds.map((score) => recording.score(score))};
+    });
   }
 
   /** Returns {placement, last}: the first field of the FEN at a node, and the move that led there ("" at the root). */
@@ -306,29 +411,4 @@ export class ChessPanel {
     const line = node < this.model.offset ? [] : this.recording.line(this.model.row(node));
     return {placement: placementAfter(this.recording.position, line), last: line.at(-1) ?? ""};
   }
-}
-
-/** Plays a legal move on a Position of the vendored library, which does not know the rules of chess. */
-function play(board, move) {
-  const from = move.slice(0, 2), to = move.slice(2, 4), piece = board.getPiece(from), taken = board.getPiece(to);
-  if (!piece) return;
-  const [colour, kind] = piece, files = to.charCodeAt(0) - from.charCodeAt(0), rank = from[1];
-  board.movePiece(from, to);
-  if (move[4]) board.setPiece(to, colour + move[4]);
-  // A pawn that changes its file onto an empty square captures en passant.
-  if (kind === "p" && files && !taken) board.setPiece(to[0] + rank, null);
-  // Castling: in Chess960 the king takes its own rook; otherwise it moves two squares.
-  if (kind === "k" && (taken === `${colour}r` || Math.abs(files) > 1)) {
-    board.setPiece(to, null);
-    if (!taken) board.setPiece((files > 0 ? "h" : "a") + rank, null);
-    board.setPiece((files > 0 ? "g" : "c") + rank, piece);
-    board.setPiece((files > 0 ? "f" : "d") + rank, `${colour}r`);
-  }
-}
-
-/** Returns the first field of the FEN of the position after `moves` (UCI) from `fen`. */
-function placementAfter(fen, moves) {
-  const board = new Position(fen.split(" ")[0]);
-  for (const move of moves) if (move !== NULL_MOVE) play(board, move);
-  return board.getFen();
 }

@@ -8,20 +8,18 @@ const GAP = 10;
 /** The layout of a tree at scale 1, in pixels: `x`, `y` of each node; `left`, `right`, `low` (bottom) of each subtree.
  *
  * `model` has `count`, `root`, `children(node)` and `width(node)`, the width of a node's text. Children of nodes in
- * the set `collapsed` are left out. `order` lists the nodes that are laid out, parents before their children.
+ * the set `collapsed` are left out. `order` lists the nodes that are laid out, parents before their children. The arrays
+ * of the layout `old`, which is no longer needed, are used again.
  */
 export class Layout {
-  constructor(model, collapsed) {
+  constructor(model, collapsed, old = null) {
     const shown = (node) => (collapsed.has(node) ? [] : model.children(node));
     const root = hierarchy(model.root, shown);
     tidy().nodeSize([1, LEVEL]).separation((a, b) => (model.width(a.data) + model.width(b.data)) / 2 + GAP)(root);
-    const n = model.count;
-    this.x = new Float64Array(n);
-    this.y = new Float64Array(n);
-    this.left = new Float64Array(n);
-    this.right = new Float64Array(n);
-    this.low = new Float64Array(n);
-    this.placed = new Uint8Array(n);
+    const n = model.count, isFitting = old?.placed.length === n;
+    for (const name of ["x", "y", "left", "right", "low"]) this[name] = isFitting ? old[name] : new Float64Array(n);
+    this.placed = isFitting ? old.placed : new Uint8Array(n);
+    if (isFitting) for (const node of old.order) this.placed[node] = 0;
     this.order = [];
     this.levels = 0;
     root.eachBefore((at) => {
@@ -98,18 +96,16 @@ export class CanvasSurface {
     this.paint(fill, stroke, width, dash);
   }
 
-  /** Draws centred text. An outline in the colour `halo` keeps the text readable where it crosses lines. */
+  /** Draws centred text. Behind it, a box in the colour `halo` covers lines. */
   text(x, y, text, size, colour, bold = false, halo = "") {
     const c = this.context;
     c.font = `${bold ? "bold " : ""}${size.toFixed(1)}px ${FONT}`;
     c.textAlign = "center";
     c.textBaseline = "middle";
     if (halo) {
-      c.strokeStyle = halo;
-      c.lineWidth = 4;
-      c.lineJoin = "round";
-      c.setLineDash([]);
-      c.strokeText(text, x, y);
+      const width = c.measureText(text).width + 4;
+      c.fillStyle = halo;
+      c.fillRect(x - width / 2, y - size * 0.58, width, size * 1.16);
     }
     c.fillStyle = colour;
     c.fillText(text, x, y);

@@ -51,7 +51,7 @@ function makeParts() {
   const handlers = (number) => ({
     select: (node) => {
       const panel = state.panels[number] ?? first();
-      if (panel === first()) toggleGuess(node);
+      if (panel === first() && node >= 0) toggleGuess(node);
       selectNode(panel, node);
     },
     toggled: showNode,
@@ -94,6 +94,7 @@ function connect() {
     for (const button of document.querySelectorAll(`[data-${name}]`)) button.addEventListener("click", () => action(button.dataset[name]));
   };
   each("key", (key) => ACTIONS[key]());
+  on("unpin", "click", () => selectNode(first(), -1));
   each("export", exportAs);
   for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copyFrom(button.dataset.copy, button));
   each("tab", openTab);

@@ -2,17 +2,22 @@
 
 import {showBoard, showNodeCosts} from "./recording.js";
 import {initialise, showChoices} from "./searching.js";
-import {$, first, isChess, make, position, state} from "./shared.js";
+import {$, first, isChess, make, position, state, tableRow} from "./shared.js";
 import {seek} from "./stepping.js";
 
 // The most plies that the user can choose to show.
 const MOST_PLIES = 60;
+// The most rows of the table of windows.
+const MOST_WINDOWS = 12;
 
 export function showNode() {
   const panel = first();
   if (!panel) return;
   const facts = panel.facts(panel.selected, Boolean(panel.trace?.document.lattice));
+  $("node-title").textContent = panel.pinned >= 0 ? "Pinned node" : "Current node";
+  $("unpin").hidden = panel.pinned < 0;
   $("node").replaceChildren(...facts.flatMap(([name, text]) => [make("dt", name), make("dd", text)]));
+  showWindows(panel);
   const node = panel.selected, parent = panel.view.model.parent(node);
   const siblings = parent >= 0 ? panel.view.model.children(parent) : [];
   const reorders = !isChess() && state.request !== null;
@@ -23,10 +28,25 @@ export function showNode() {
   if (isChess()) showNodeCosts(panel);
 }
 
+/** Shows the windows along the path to the selected node. The middle of a long path is left out. */
+function showWindows(panel) {
+  const rows = panel.windows(panel.selected);
+  const shown = rows.length > MOST_WINDOWS ? [...rows.slice(0, 2), null, ...rows.slice(3 - MOST_WINDOWS)] : rows;
+  $("windows").tHead.replaceChildren(tableRow(["path", "alpha", "beta", "so far"], "th"));
+  $("windows").tBodies[0].replaceChildren(...shown.map((row) => {
+    if (row === null) return tableRow(["…", "", "", ""]);
+    const line = tableRow(["", ...row.bounds]);
+    line.cells[0].append(make("button", row.name, {type: "button", className: "link", onclick: () => selectNode(panel, row.node)}));
+    line.classList.toggle("chosen", row.node === panel.selected);
+    return line;
+  }));
+}
+
+/** Pins a node; -1 unpins. */
 export function selectNode(panel, node) {
   if (!panel) return;
   for (const one of state.panels) if (one === panel || !isChess()) one.select(Math.min(node, one.view.model.count - 1));
-  if (isChess()) showBoard(panel, node);
+  if (isChess()) showBoard(panel, panel.selected);
   showNode();
 }
 

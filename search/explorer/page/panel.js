@@ -31,10 +31,14 @@ export class Panel {
     this.canvas = document.getElementById(`tree-${letter}`);
     this.caption = document.getElementById(`caption-${letter}`);
     this.view = new TreeView(this.canvas, handlers);
-    this.selected = 0;
+    this.pinned = -1;
     this.guesses = null;
     this.trace = null;
   }
+
+  /** The node that the page describes: the one that the user has pinned, or else the current one. */
+  get selected() { return this.pinned >= 0 ? this.pinned : Math.max(0, this.current); }
+  set selected(node) { this.pinned = node; }
 
   /** Shows a tree document from its beginning. If it is damaged, throws DocumentError and changes nothing. */
   load(document) {
@@ -44,7 +48,7 @@ export class Panel {
     this.trace = trace;
     this.replay = new Replay(trace);
     this.model = new TreeModel(trace);
-    this.selected = Math.min(this.selected, trace.nodes - 1);
+    if (!samePlaces || this.pinned >= trace.nodes) this.pinned = -1;
     this.line = new Set(trace.line);
     this.onPath = new Set();
     const order = document.order_name ? `, ${document.order_name}` : "";
@@ -54,7 +58,7 @@ export class Panel {
 
   get length() { return this.trace?.length ?? 0; }
   get index() { return this.replay?.index ?? 0; }
-  get current() { return this.replay.current; }
+  get current() { return this.replay?.current ?? 0; }
 
   seek(index) {
     this.replay.seek(index);
@@ -78,11 +82,20 @@ export class Panel {
     return `${size}, none visited yet. ${sides} Step (n) visits the first node; the scissors (c) run to the first cut.`;
   }
 
-  /** Selects a node and shows it. */
+  /** Pins a node and shows it; -1 unpins. */
   select(node) {
-    this.selected = node;
-    this.view.expandTo(node);
+    this.pinned = node;
+    if (node >= 0) this.view.expandTo(node);
     this.view.draw();
+  }
+
+  /** Returns {node, name, bounds: [alpha, beta, value so far]} for each node from the root to `node`, at this moment. */
+  windows(node) {
+    const {trace, replay} = this;
+    return trace.path(node).map((at) => {
+      const bounds = replay.skipped(at) ? ["", "", ""] : [replay.alpha(at), replay.beta(at), replay.value(at)];
+      return {node: at, name: trace.name(at), bounds: bounds.map((text) => text || "–")};
+    });
   }
 
   look(node) {
@@ -103,7 +116,7 @@ export class Panel {
       onPath: this.onPath.has(node),
       onLine: replay.index === trace.length && this.line.has(node),
       current: replay.index > 0 && node === replay.current,
-      chosen: node === this.selected,
+      chosen: node === this.pinned,
       guessed: this.guesses?.has(node) ?? false,
       note: this.view.collapsed.has(node) ? `+${trace.size[node] - 1}` : "",
     };

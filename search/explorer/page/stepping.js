@@ -63,10 +63,14 @@ function refresh() {
   $("explanation").textContent = panel.describe();
   if (state.panels[1]) $("explanation-b").textContent = `B: ${state.panels[1].describe()}`;
   showPath();
-  if (isChess()) showBoard(panel, panel.index > 0 ? panel.current : panel.selected);
+  if (isChess()) showBoard(panel, panel.selected);
   else showStatistics(state.panels);
   showNode();
-  if (state.follow && panel.index > 0) for (const one of state.panels) one.view.reveal(one.current);
+  if (!state.follow) return;
+  if (!isChess()) for (const one of state.panels) if (one.index > 0) one.view.reveal(one.current);
+  if (isChess() && panel.index > 0 && panel.index < panel.length) panel.view.follow(panel.current);
+  // Before and after the search, there is no node to follow.
+  else if (isChess() && panel.view.isFollowing) panel.view.fit();
 }
 
 function showPath() {
@@ -76,7 +80,7 @@ function showPath() {
   const shown = path.length > MOST_PATH ? [...path.slice(0, 3), -1, ...path.slice(3 - MOST_PATH)] : path;
   $("path").replaceChildren(...shown.flatMap((node, i) => {
     const select = () => selectNode(first(), node);
-    const part = node < 0 ? document.createTextNode("…") : make("button", names.name(node), {type: "button", onclick: select});
+    const part = node < 0 ? document.createTextNode("…") : make("button", names.name(node), {type: "button", className: "link", onclick: select});
     return i ? [document.createTextNode(" › "), part] : [part];
   }));
 }

@@ -8,6 +8,8 @@ const MOST_ZOOM = 1.8;
 const LEAST_LEVEL = 13;
 // However low the browser's window is, its height does not make a fitted tree smaller than this scale.
 const LEAST_FIT = 0.65;
+// The scale at which a view that follows the search shows its current node.
+const READABLE = 0.8;
 const TAP_DISTANCE = 6, DOUBLE_TAP = 350;
 // SVG drawings of larger trees show only what is on the screen.
 const MOST_EXPORTED = 20000;
@@ -43,7 +45,7 @@ export class TreeView {
   }
 
   arrange() {
-    if (this.model) this.layout = new Layout(this.model, this.collapsed);
+    if (this.model) this.layout = new Layout(this.model, this.collapsed, this.layout);
   }
 
   resize() {
@@ -69,12 +71,14 @@ export class TreeView {
   /** The vertical scale: the horizontal scale, adjusted to the height of the browser's window. */
   get ky() {
     const {fitting} = this;
-    return Math.min(Math.max(this.kx, Math.min(fitting, 1.2), LEAST_LEVEL / LEVEL), Math.max(1.1, Math.min(fitting, 1.4)));
+    const least = this.isFollowing && this.kx >= READABLE ? 1.1 : LEAST_LEVEL / LEVEL;
+    return Math.min(Math.max(this.kx, Math.min(fitting, 1.2), least), Math.max(1.1, Math.min(fitting, 1.4)));
   }
 
   fit() {
     if (!this.layout) return;
     this.fitted = true;
+    this.isHeld = this.isFollowing = false;
     // In a low browser window a tree is drawn smaller, but its texts must stay readable.
     this.kx = Math.min(1.7, (this.width - 24) / Math.max(this.layout.width, 1), Math.max(this.fitting, LEAST_FIT));
     this.tx = (this.width - this.layout.width * this.kx) / 2 - this.layout.left[this.model.root] * this.kx;
@@ -85,6 +89,7 @@ export class TreeView {
   zoom(factor, x = this.width / 2, y = this.height / 2) {
     if (!this.layout) return;
     this.fitted = false;
+    this.isHeld = true;
     const before = this.ky, least = Math.min(1, this.width / Math.max(this.layout.width, 1)) / 2;
     const kx = Math.min(MOST_ZOOM, Math.max(least, this.kx * factor));
     this.tx = x - (x - this.tx) * (kx / this.kx);
@@ -98,6 +103,19 @@ export class TreeView {
     this.tx += dx;
     this.ty += dy;
     this.draw();
+  }
+
+  /** Moves the view so that a node is visible at a readable size. If the user has chosen a zoom, keeps that zoom. */
+  follow(node) {
+    if (!this.layout || node < 0) return;
+    if (!this.isHeld && this.kx < READABLE) {
+      this.fitted = false;
+      this.isFollowing = true;
+      this.kx = READABLE;
+      this.tx = this.width / 2 - this.layout.x[node] * this.kx;
+      this.ty = this.height / 2 - this.layout.y[node] * this.ky;
+    }
+    this.reveal(node);
   }
 
   /** Moves the view, if necessary, so that a node is visible, or its nearest ancestor that is not hidden. */
@@ -118,7 +136,8 @@ export class TreeView {
     if (!this.model || !this.model.children(node).length) return;
     if (this.collapsed.has(node)) this.collapsed.delete(node);
     else this.collapsed.add(node);
-    this.#rearranged(node);
+    this.rearrange(node);
+    this.handlers.toggled?.();
   }
 
   /** Collapses the nodes `depth` plies below the root (none if `depth` is negative), and expands all other nodes. */
@@ -140,14 +159,14 @@ export class TreeView {
     if (changed) this.arrange();
   }
 
-  /** Lays out the tree again, keeping `node` where it is on the screen, and calls the handler `toggled`. */
-  #rearranged(node) {
+  /** Lays out the tree again, and keeps `node`, or its nearest ancestor that was shown, where it is on the screen. */
+  rearrange(node) {
+    while (node > 0 && !this.layout.placed[node]) node = this.model.parent(node);
     const x = this.layout.x[node] * this.kx, y = this.layout.y[node] * this.ky;
     this.arrange();
     this.tx += x - this.layout.x[node] * this.kx;
     this.ty += y - this.layout.y[node] * this.ky;
     this.draw();
-    this.handlers.toggled?.();
   }
 
   draw() {
@@ -296,7 +315,7 @@ export class TreeView {
       this.handlers.moved(drag.node, index);
     } else if (!drag.moved) {
       const node = this.nodeAt(x, y);
-      if (node < 0) return;
+      if (node < 0) return this.handlers.select(-1);
       const now = performance.now();
       if (node === this.tapped && now - this.tappedAt < DOUBLE_TAP && !this.handlers.isMarking?.()) {
         this.tapped = -1;

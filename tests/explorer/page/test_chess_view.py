@@ -41,9 +41,14 @@ def tactics(shown: Shown, recorded: Recorded) -> Shown:
     return shown
 
 
-def seek_row(shown: Shown, document: Any, row: int) -> None:
-    """Goes to a row of the last iteration."""
-    shown.seek(row - document["iterations"][-1]["first_node"] + 1)
+def seek_row(shown: Shown, document: Any, row: int, *, done: bool = False) -> None:
+    """Goes to the step at which a row of the last iteration begins, or is done."""
+    shown.seek(step_of(shown, row - document["iterations"][-1]["first_node"], done=done))
+
+
+def step_of(shown: Shown, number: int, *, done: bool = False) -> int:
+    script = "([n, name]) => { const chess = secateur.state.chess; return chess[name][n + chess.model.offset] + 1; }"
+    return int(shown.page.evaluate(script, [number, "ends" if done else "begins"]))
 
 
 def placement(shown: Shown) -> str | None:
@@ -60,21 +65,31 @@ def test_each_step_shows_node_and_board_together(shown: Shown, recorded: Recorde
     for number, iteration in enumerate(document["iterations"]):
         shown.page.click(f"#iterations button:nth-child({number + 1})")
         rows = range(iteration["first_node"], iteration["last_node"] + 1)
-        assert shown.length == len(rows)
+        # A row with other rows below it begins and ends in two steps.
+        assert shown.length == len(rows) + sum(bool(tree.children[row]) for row in rows)
         steps = shown.page.evaluate(
-            """() => Array.from({length: secateur.state.chess.length}, (_, i) => {
-                secateur.seek(i + 1);
-                const panel = secateur.state.chess, facts = Object.fromEntries(panel.facts(panel.selected));
-                return [document.getElementById("board").dataset.placement, panel.describe(), facts];
-            })"""
+            """() => {
+                const panel = secateur.state.chess, {begins, ends, model} = panel;
+                const at = (step) => {
+                    secateur.seek(step + 1);
+                    return [document.getElementById("board").dataset.placement, panel.describe(),
+                            Object.fromEntries(panel.facts(panel.selected))];
+                };
+                return Array.from({length: model.rows}, (_, i) => i + model.offset).map(n => [at(begins[n]), at(ends[n])]);
+            }"""
         )
-        for row, (found, told, facts) in zip(rows, steps, strict=True):
+        for row, ((found, told, before), (_, told_after, facts)) in zip(rows, steps, strict=True):
             assert found == tree.board(row).board_fen()
-            line = " ".join(tree.line(row)).replace("0000", "pass")
+            line = " ".join(tree.sans(row))
             assert told.startswith(line or "The root")
-            assert reasons[tree.end[row]] in told
-            assert facts["line"] == (line or "root")
+            assert told_after.startswith(line or "The root")
+            assert reasons[tree.end[row]] in told_after
+            assert facts["line"] == before["line"] == (line or "root")
             assert facts["type"].split(",")[0] == tree.type[row]
+            if tree.children[row]:
+                # What the search finds out later is not shown before.
+                assert reasons[tree.end[row]] not in told
+                assert not {"value", "ended", "moves", "below"} & set(before)
             for label, column in columns.items():
                 score = column[row]
                 assert facts[label] == ("–" if score is None else score_text(score, document["scores"]))
@@ -86,7 +101,7 @@ def test_each_step_shows_node_and_board_together(shown: Shown, recorded: Recorde
             assert facts["below"] == f"{tree.size[row] - 1} visits"
             skipped: dict[str, list[str]] = {}
             for move, reason in tree.skips[row].items():
-                skipped.setdefault(reason, []).append(move)
+                skipped.setdefault(reason, []).append(tree.board(row).san(chess.Move.from_uci(move)))
             for reason, moves in skipped.items():
                 assert facts[reason] == " ".join(moves)
             assert ("saved" in facts) == (tree.moves_pruned[row] > 0)
@@ -105,7 +120,7 @@ def test_a_recording_is_walked_from_cut_to_cut_and_by_clicks(shown: Shown, recor
     )
     iteration = document["iterations"][-1]
     rows = range(iteration["first_node"], iteration["last_node"] + 1)
-    cuts = [number for number, row in enumerate(rows, start=1) if tree.end[row] in CUTS]
+    cuts = sorted(step_of(shown, row - rows[0], done=True) for row in rows if tree.end[row] in CUTS)
     for number in cuts[:5]:
         shown.click("next-cut")
         assert shown.index == number
@@ -122,11 +137,49 @@ def test_a_recording_is_walked_from_cut_to_cut_and_by_clicks(shown: Shown, recor
     assert shown.counts(2)["evaluated"] == 7
 
 
+def test_the_current_node_is_always_in_view(tactics: Shown, recorded: Recorded) -> None:
+    length = tactics.length
+    for index in (*range(1, 60), *range(length // 2, length // 2 + 40), length - 3):
+        tactics.seek(index)
+        node = int(tactics.page.evaluate("secateur.state.chess.current"))
+        assert tactics.page.evaluate("n => secateur.state.chess.view.layout.placed[n]", node) == 1
+        x, y = tactics.place(node)
+        box = tactics.page.locator("#tree-a").bounding_box()
+        assert box is not None
+        assert box["x"] <= x <= box["x"] + box["width"]
+        assert box["y"] <= y <= box["y"] + box["height"]
+        assert tactics.page.evaluate("secateur.state.chess.view.kx") >= 0.8
+    # What was unfolded on the way is folded again.
+    assert tactics.page.evaluate("secateur.state.chess.view.layout.order.length") < tactics.length / 4
+    # A pinned node stays described, whatever the step.
+    tactics.page.evaluate("secateur.state.chess.view.handlers.select(3)")
+    line = tactics.facts()["line"]
+    tactics.press("n", "n", "n")
+    assert (tactics.facts()["line"], tactics.text("node-title")) == (line, "Pinned node")
+    tactics.click("unpin")
+    assert tactics.text("node-title") == "Current node"
+
+
+def test_alpha_rises_with_the_moves_that_were_searched(shown: Shown, recorded: Recorded) -> None:
+    document, tree = open_recording(shown, recorded, "special"), recorded.tree("special")
+    first = document["iterations"][-1]["first_node"]
+    root = max(row for row in range(first, len(tree.parent)) if tree.parent[row] == -1)
+    moves = tree.searched(root)
+    for row in moves.values():
+        seek_row(shown, document, row, done=True)
+        shown.page.evaluate(
+            f"secateur.state.chess.view.handlers.select({root - first} + secateur.state.chess.model.offset)"
+        )
+        best = max(-tree.value[one] for one in moves.values() if one <= row)
+        assert shown.facts()["best so far"] == score_text(best, document["scores"])
+        assert shown.facts()["alpha"] == score_text(max(best, tree.alpha[root]), document["scores"])
+
+
 def test_the_page_starts_with_a_recording(browser: Any, recorded: Recorded) -> None:
     with explorer_running(str(recorded.path("special"))) as running, new_page(browser, running.url) as page:
         assert page.page.is_visible("#board svg")
         iteration = recorded["special"]["iterations"][-1]
-        assert page.length == iteration["last_node"] - iteration["first_node"] + 1
+        assert page.length >= iteration["last_node"] - iteration["first_node"] + 1
 
 
 def test_a_large_recording_is_shown(tactics: Shown, recorded: Recorded) -> None:
@@ -136,7 +189,8 @@ def test_a_large_recording_is_shown(tactics: Shown, recorded: Recorded) -> None:
     for row in (first, first + 56, (first + last) // 2, last, passed):
         seek_row(tactics, document, row)
         assert placement(tactics) == tree.board(row).board_fen()
-    line = " ".join("pass" if move == "0000" else move for move in tree.line(passed))
+    line = " ".join(tree.sans(passed))
+    assert "pass" in line
     assert tactics.text("explanation").startswith(f"{line}: ")
     assert tactics.facts()["line"] == line
     assert tactics.text("path").endswith("pass")
@@ -214,6 +268,7 @@ def test_what_each_technique_saves_is_counted_on_request(tactics: Shown, recorde
 def test_what_cut_a_single_node_is_counted_there(tactics: Shown, recorded: Recorded) -> None:
     document, row, costs = recorded["tactics"], recorded.facts["row"], recorded.facts["at_row"]
     seek_row(tactics, document, row)
+    seek_row(tactics, document, row, done=True)
     assert tactics.facts()["ended"].startswith("reverse-futility: ")
     count(tactics, "count-node-costs")
     scores, nodes, without = document["scores"], document["nodes"], costs["without"][0]
