@@ -24,11 +24,11 @@ from search.theory.algorithms import ALGORITHMS, AlgorithmError, Run, run
 from search.theory.generate import Arrangement, uniform_tree
 from search.theory.lattice_search import UnsoundRuleError
 from search.theory.lattice_text import KINDS, make_lattice
-from search.theory.lattices import Lattice, LatticeError
+from search.theory.lattices import Chain, Lattice, LatticeError
 from search.theory.orders import ORDERS, Order, ordered_children
 from search.theory.run_text import run_as_dot, run_as_text
 from search.theory.tree_text import FORMATS, Format, read_tree, write_list
-from search.theory.trees import MAX_BYTES, MAX_NODES, Children, Tree, TreeError
+from search.theory.trees import MAX_BYTES, MAX_NODES, Children, Tree, TreeError, edited_tree
 
 #: The largest limits of a chess search that the page may request.
 MOST_CHESS_DEPTH: Final = 60
@@ -285,6 +285,33 @@ def generate(body: object, job: Job) -> dict[str, Any]:
     tree = uniform_tree(branching, depth, arrangement, seed)
     title = f"{branching} children, {depth} plies, {_ORDER_NAMES[arrangement]}, seed {seed}"
     return {"text": write_list(tree), "title": title}
+
+
+@_answer
+def edit(body: object, job: Job) -> dict[str, Any]:
+    """Returns the text of a tree after one change (see `edited_tree`), and the number of the node that changed.
+
+    Without a "value", a new leaf gets 0, or the bottom of the lattice.
+    """
+    fields = _fields(body, ("text", "format", "lattice", "node", "change", "value"))
+    form = fields.get("format")
+    if form not in (None, *FORMATS):
+        raise RequestError(f'"format" must be null or one of {", ".join(FORMATS)}')
+    tree = read_tree(_text(fields, "text", most=None), cast("Format | None", form))
+    _, lattice = _lattice(fields.get("lattice"))
+    usual = "0" if lattice is None or isinstance(lattice, Chain) else lattice.format(lattice.bottom)
+    value = _text(fields, "value", default=usual).strip()
+    if fields.get("change") == "set":
+        values = lattice or Chain()
+        if isinstance(values, Chain):
+            values = values.with_decimals(len(value.partition(".")[2]))
+        try:
+            values.parse(value)
+        except ValueError as error:
+            raise RequestError(str(error)) from None
+    node = _whole(fields, "node", 0, len(tree) - 1)
+    changed, number = edited_tree(tree, node, _text(fields, "change"), value)
+    return {"text": write_list(changed), "node": number}
 
 
 @_answer

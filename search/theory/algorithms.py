@@ -244,6 +244,8 @@ def run(
     if algorithm is None:
         raise AlgorithmError(f"unknown algorithm '{shortened(key)}': choose from {', '.join(ALGORITHMS)}")
     values = Chain() if lattice is None else lattice
+    if isinstance(values, Chain):
+        values = values.with_decimals(tree.decimals)
     order = tree.children if children is None else children
     view: View = "max" if algorithm.in_lattice else algorithm.view
     recorder = Recorder(tree, order, view, most_events=MAX_EVENTS, check=check)

@@ -75,12 +75,20 @@ def violating_triple(lattice: Lattice[Element], elements: Sequence[Element]) -> 
 
 
 class Chain(Lattice[int]):
-    """The integers from `low` to `high` in their usual order. Raises `LatticeError` if `low` is greater than `high`."""
+    """The numbers from `low` to `high` in their usual order. Raises `LatticeError` if `low` is greater than `high`.
 
-    def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:
+    An element is an integer: the number times 10**decimals.
+    """
+
+    def __init__(self, low: int = -INFINITE, high: int = INFINITE, decimals: int = 0) -> None:
         if low > high:
             raise LatticeError(f"a chain from {low} to {high} has no elements")
-        self.bottom, self.top = low, high
+        self.bottom, self.top, self._decimals = low, high, decimals
+
+    def with_decimals(self, decimals: int) -> Chain:
+        """Returns the same chain, whose numbers may have this many digits after the point."""
+        low, high = (end if abs(end) == INFINITE else end * 10**decimals for end in (self.bottom, self.top))
+        return Chain(low, high, decimals)
 
     def meet(self, a: int, b: int) -> int:
         """Returns the minimum."""
@@ -96,17 +104,19 @@ class Chain(Lattice[int]):
             return INFINITE
         if self.bottom == -INFINITE and text in ("-inf", "-∞"):
             return -INFINITE
-        value = integer(text)
+        value = integer(text, self._decimals)
         low, high = max(self.bottom, -MAX_VALUE), min(self.top, MAX_VALUE)
         if not low <= value <= high:
-            raise LatticeError(f"{shortened(text)} is outside the range {low}..{high}")
+            raise LatticeError(f"{shortened(text)} is outside the range {self.format(low)}..{self.format(high)}")
         return value
 
     def format(self, element: int) -> str:
         """Returns the number as text, with `+∞` for INFINITE and `-∞` for -INFINITE."""
         if abs(element) == INFINITE:
             return "+∞" if element > 0 else "-∞"
-        return str(element)
+        whole, fraction = divmod(abs(element), 10**self._decimals)
+        digits = f"{fraction:0{self._decimals}}".rstrip("0") if fraction else ""
+        return f"{'-' if element < 0 else ''}{whole}{'.' if digits else ''}{digits}"
 
 
 class Sets(Lattice[frozenset[str]]):

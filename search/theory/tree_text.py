@@ -8,7 +8,7 @@ Indented       MAX d=2 a=-inf b=+inf v=3          one line per node, children in
 JSON           {"mover": "max", "tree": [[3, 12, 8], {"label": "root", "children": [{"value": 2}]}]}
 
 In the first two formats, a leaf's value is a string in double quotes, or a word. A word may contain spaces only within
-parentheses or braces, as in `(1, 0)` and `{a, b}`. The algorithm reads the value as an integer or as an element of a
+parentheses or braces, as in `(1, 0)` and `{a, b}`. The algorithm reads the value as a number or as an element of a
 lattice. JSON can nest at most `engine.files.NESTING` levels deep; deeper trees need another format.
 """
 
@@ -285,11 +285,11 @@ def _json_node(node: Any) -> Expansion[Any]:
             raise TreeError('a node must have either "value" or "children"')
         content = node.get("value", node.get("children"))
         if isinstance(content, list) != ("children" in node):
-            raise TreeError('"children" must be a list, and "value" must be an integer or a string')
+            raise TreeError('"children" must be a list, and "value" must be a number or a string')
     if isinstance(content, list):
         return label, NOWHERE, content
-    if not isinstance(content, str | int) or isinstance(content, bool):
-        raise TreeError("a node must be a list of nodes, an integer or a string")
+    if not isinstance(content, str | int | float) or isinstance(content, bool):
+        raise TreeError("a node must be a list of nodes, a number or a string")
     return label, NOWHERE, str(content)
 
 

@@ -28,6 +28,9 @@ NOWHERE: Final[Place] = (0, 0)
 #: A node's label and place, and either the text of its value (for a leaf) or its children (for an inner node).
 Expansion: TypeAlias = tuple[str, Place, str | list[Node]]
 
+#: A number: an integer, or a decimal fraction with at most six digits after the point.
+_NUMBER: Final = re.compile(r"[-+]?[0-9]{1,18}(?:\.[0-9]{1,6})?")
+
 #: The largest absolute value of a leaf. It is less than INFINITE, so averages of leaves are less than INFINITE, too.
 MAX_VALUE: Final = 1_000_000_000
 
@@ -91,8 +94,8 @@ class Tree:
         return (self.depth[node] % 2 == 0) == self.root_is_max
 
     def name(self, node: int) -> str:
-        """Returns the label of a node, or its number (such as `#7`) if it has no label."""
-        return self.label[node] or f"#{node}"
+        """Returns the label of a node, or, if it has none, its number (such as `#7`) or "root"."""
+        return self.label[node] or (f"#{node}" if node else "root")
 
     def values(self, parse: Callable[[str], Value]) -> list[Value | None]:
         """Returns each leaf's parsed value, and None for each inner node. Raises `TreeError` if a leaf is invalid."""
@@ -104,9 +107,17 @@ class Tree:
                 raise TreeError(f"the leaf {error}", place) from None
         return values
 
+    @cached_property
+    def decimals(self) -> int:
+        """The largest number of digits after the decimal point in a leaf, if the leaves are numbers."""
+        return max((len(text.partition(".")[2]) for text in self.leaf if text and _NUMBER.fullmatch(text)), default=0)
+
     def integers(self) -> list[int | None]:
-        """Returns each leaf's integer, and None for each inner node. Raises `TreeError` if a leaf is not an integer."""
-        return self.values(integer)
+        """Returns each leaf's number times 10**decimals, and None for each inner node.
+
+        Raises `TreeError` if a leaf is not a number. The searches compare integers only: a null window has no others.
+        """
+        return self.values(lambda text: integer(text, self.decimals))
 
     def uniform(self) -> tuple[int, int] | None:
         """Returns the branching factor and the depth of the leaves, or None if one of them varies within the tree."""
@@ -121,13 +132,21 @@ def shortened(text: str, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def integer(text: str) -> int:
-    """Returns the integer in `text`. Raises ValueError if `text` is not an integer from -MAX_VALUE to MAX_VALUE."""
-    if re.fullmatch(r"[-+]?[0-9]{1,18}", text) is None:
+def integer(text: str, decimals: int = 0) -> int:
+    """Returns the number in `text` times 10**decimals.
+
+    Raises ValueError if `text` is not a number, has more decimals, or the result exceeds MAX_VALUE in absolute value.
+    """
+    if _NUMBER.fullmatch(text) is None:
+        raise ValueError(f"'{shortened(text)}' is not a number")
+    whole, _, fraction = text.partition(".")
+    if len(fraction) > decimals:
         raise ValueError(f"'{shortened(text)}' is not an integer")
-    if abs(int(text)) > MAX_VALUE:
-        raise ValueError(f"{text} is outside the range {-MAX_VALUE}..{MAX_VALUE}")
-    return int(text)
+    value = int(whole + fraction.ljust(decimals, "0"))
+    if abs(value) > MAX_VALUE:
+        most = MAX_VALUE // 10**decimals
+        raise ValueError(f"{text} is outside the range {-most}..{most}")
+    return value
 
 
 def grown_tree(
@@ -169,6 +188,43 @@ def grown_tree(
         if not isinstance(content, str):
             pending += [(child, number, ply + 1) for child in reversed(content)]
     return Tree(tuple(parents), tuple(map(tuple, children)), tuple(leaves), tuple(labels), root_is_max, tuple(places))
+
+
+def edited_tree(tree: Tree, node: int, change: str, text: str = "") -> tuple[Tree, int]:
+    """Returns a copy of a tree with one change at `node`, and the number of the node that was added or changed.
+
+    `change` is "add" (a child with the value `text`; if `node` is a leaf, the child takes its value), "set" (the value
+    of a leaf), "name" (the label) or "remove". If the last child is removed, its parent becomes a leaf with its value.
+    Raises `TreeError` if the change is impossible.
+    """
+    children, leaf, label = [list(below) for below in tree.children], list(tree.leaf), list(tree.label)
+    changed = node
+    if change == "add":
+        changed = len(children)
+        children.append([])
+        leaf.append(text if leaf[node] is None else leaf[node])
+        label.append("")
+        children[node].append(changed)
+        leaf[node] = None
+    elif change == "set" and leaf[node] is not None:
+        leaf[node] = text
+    elif change == "name":
+        label[node] = text
+    elif change == "remove" and node:
+        changed = tree.parent[node]
+        children[changed].remove(node)
+        if not children[changed]:
+            leaf[changed] = leaf[node] or text
+    else:
+        raise TreeError("only a leaf has a value" if change == "set" else "the root cannot be removed")
+    numbers: dict[int, int] = {}
+
+    def expand(old: int) -> Expansion[int]:
+        numbers[old] = len(numbers)
+        value = leaf[old]
+        return label[old], NOWHERE, children[old] if value is None else value
+
+    return grown_tree(0, expand, root_is_max=tree.root_is_max), numbers[changed]
 
 
 def minimax_values(tree: Tree, leaf_values: Sequence[int | None]) -> list[int]:

@@ -58,7 +58,7 @@ def test_the_table_counts_its_hits() -> None:
         ("[a [b c]]", "alpha-beta", make_lattice("M3"), AlgorithmError, "compares numbers"),
         ("[a [b c]]", "lattice-weak", make_lattice("M3"), UnsoundRuleError, "'weak' requires a distributive lattice"),
         ("[a\n  [b d]]", "lattice-shallow", make_lattice("M3"), TreeError, "line 2, column 6: the leaf 'd' is not one"),
-        ("[a [b c]]", "minimax", None, TreeError, "line 1, column 2: the leaf 'a' is not an integer"),
+        ("[a [b c]]", "minimax", None, TreeError, "line 1, column 2: the leaf 'a' is not a number"),
         ("[1 5]", "minimax", Chain(0, 4), TreeError, r"5 is outside the range 0\.\.4"),
     ],
 )

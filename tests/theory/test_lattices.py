@@ -113,7 +113,7 @@ def test_descriptions_that_are_refused(kind: str, spec: str, message: str) -> No
 @pytest.mark.parametrize(
     ("kind", "spec", "text", "message"),
     [
-        ("chain", "", "x", "'x' is not an integer"),
+        ("chain", "", "x", "'x' is not a number"),
         ("chain", "0..9", "10", r"10 is outside the range 0\.\.9"),
         ("chain", "", "1000000001", r"1000000001 is outside the range -1000000000\.\.1000000000"),
         ("sets", "a b", "a", r"'a' is not a set: write names in braces, like \{a,b\}"),

@@ -119,7 +119,7 @@ def test_labels_and_movers_by_example() -> None:
         ("MAX\n  3\n  [3]", 3, 3, "'[' is unexpected here"),
         ('{"tree": [1, ]}', 1, 14, "not valid JSON"),
         ('{"tree": ', 1, 10, "not valid JSON"),
-        ('{"tree": [1,\n 2.5]}', 0, 0, "an integer or a string"),
+        ('{"tree": [1,\n true]}', 0, 0, "a number or a string"),
         ('{"tree": [{"value": 1, "children": [2]}]}', 0, 0, "either"),
         ('{"tree": [{"lable": "x", "value": 1}]}', 0, 0, "unknown field 'lable'"),
         ('{"tree": [1], "mover": "white"}', 0, 0, '"mover" must be "max" or "min"'),
@@ -135,7 +135,7 @@ def test_mistakes_are_named_with_their_place(text: str, line: int, column: int, 
 
 def test_leaves_that_are_no_numbers_are_named_with_their_place() -> None:
     for text, message in (
-        ("[1\n  x]", "line 2, column 3: the leaf 'x' is not an integer"),
+        ("[1\n  x]", "line 2, column 3: the leaf 'x' is not a number"),
         ("[1 1000000001]", "line 1, column 4: the leaf 1000000001 is outside"),
         ("MAX\n  a: y v=3", "line 2, column 6: the leaf 'y'"),
         ("[" + "9" * 9999 + "]", "line 1, column 2: the leaf"),

@@ -2,6 +2,7 @@
 
 import {ChessPanel} from "./chess.js";
 import {copyFrom, exportAs, importFile, open, openRecording, restore, share} from "./files.js";
+import {editSelected, forgetChanges, mayEdit, redo, setEditing, showUndo, tapNode, undo} from "./edit.js";
 import {fillLegend} from "./legend.js";
 import {isStatic, startPython} from "./local.js";
 import {chooseOrder, chooseSeed, collapseBelow, mayMove, move, moveBy, selectNode, showNode, toggleSelected, walk} from "./node.js";
@@ -23,7 +24,8 @@ const ACTIONS = {
   0: () => state.panels.forEach((panel) => panel.view.fit()), f: () => setFollow(!state.follow),
   ArrowUp: () => walk("up"), ArrowDown: () => walk("down"), ArrowLeft: () => walk("left"), ArrowRight: () => walk("right"),
   Enter: toggleSelected, "[": () => moveBy(-1), "]": () => moveBy(1), q: () => toggleGuess(first()?.selected ?? 0),
-  Escape: stop, "?": showHelp,
+  Escape: stop, "?": showHelp, i: () => setEditing(!state.isEditing), a: () => editSelected("add"), v: () => editSelected("set"),
+  Delete: () => first()?.pinned > 0 && editSelected("remove"),
 };
 // Keys that would reveal the answers to the quiz.
 const STEPPING = new Set(["n", "b", " ", "c", "e"]);
@@ -34,9 +36,14 @@ function showHelp() {
 }
 
 function onKey(event) {
+  const isText = event.target.matches?.("textarea, select, input:not([type=range])");
+  if ((event.ctrlKey || event.metaKey) && !isText && (event.key === "z" || event.key === "y")) {
+    event.preventDefault();
+    (event.key === "y" || event.shiftKey ? redo : undo)();
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || $("share-dialog").open) return;
   const target = event.target;
-  const isTyping = target.matches?.("textarea, select, input:not([type=range])") && event.key !== "Escape";
+  const isTyping = isText && event.key !== "Escape";
   // Buttons and summaries handle the space bar and Enter themselves, and sliders handle the arrows.
   const isPressing = (target.matches?.("button, summary") && (event.key === " " || event.key === "Enter")) ||
     (target.matches?.("input[type=range]") && event.key.startsWith("Arrow"));
@@ -51,12 +58,13 @@ function makeParts() {
   const handlers = (number) => ({
     select: (node) => {
       const panel = state.panels[number] ?? first();
+      if (state.isEditing && panel === first() && mayEdit()) return tapNode(node);
       if (panel === first() && node >= 0) toggleGuess(node);
       selectNode(panel, node);
     },
     toggled: showNode,
     moved: move,
-    isMarking: isGuessing,
+    isMarking: () => isGuessing() || state.isEditing,
     mayMove,
   });
   state.trees = {a: new Panel("a", handlers(0)), b: new Panel("b", handlers(1))};
@@ -94,6 +102,9 @@ function connect() {
     for (const button of document.querySelectorAll(`[data-${name}]`)) button.addEventListener("click", () => action(button.dataset[name]));
   };
   each("key", (key) => ACTIONS[key]());
+  each("edit", editSelected);
+  on("undo", "click", undo);
+  on("redo", "click", redo);
   on("unpin", "click", () => selectNode(first(), -1));
   each("export", exportAs);
   for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copyFrom(button.dataset.copy, button));
@@ -103,7 +114,7 @@ function connect() {
   for (const [id, action] of Object.entries(clicks)) on(id, "click", action);
   on("known", "change", () => choosePosition($("known").value));
   on("recorded", "change", () => openRecording($("recorded").value));
-  on("example", "change", () => chooseExample($("example").value));
+  on("example", "change", () => { forgetChanges(); chooseExample($("example").value); });
   on("tree-text", "input", () => { state.hand = {}; state.title = ""; });
   for (const id of ["algorithm", "compare", "lattice", "lattice-spec", "format"]) on(id, "change", () => { showChoices(); initialise(); });
   on("order", "change", chooseOrder);
@@ -130,6 +141,7 @@ async function start() {
   connect();
   setSpeed();
   setFollow(true);
+  showUndo();
   fillLegend();
   await busily(async () => {
     const catalogue = await ask("catalogue");

@@ -25,7 +25,12 @@ export function showNode() {
   $("collapse").textContent = panel.view.collapsed.has(node) ? "Expand" : "Collapse";
   $("earlier").disabled = !reorders || siblings.indexOf(node) <= 0;
   $("later").disabled = !reorders || siblings.indexOf(node) < 0 || siblings.indexOf(node) === siblings.length - 1;
-  if (isChess()) showNodeCosts(panel);
+  for (const button of document.querySelectorAll("[data-edit]")) button.disabled = isChess() || state.request === null;
+  $("edit").disabled = isChess() || state.request === null;
+  if (isChess()) return showNodeCosts(panel);
+  const isLeaf = panel.trace.leaf[node] !== null;
+  document.querySelector("[data-edit=set]").hidden = !isLeaf;
+  document.querySelector("[data-edit=remove]").disabled ||= node === 0;
 }
 
 /** Shows the windows along the path to the selected node. The middle of a long path is left out. */

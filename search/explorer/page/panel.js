@@ -21,7 +21,7 @@ class TreeModel {
   depth(node) { return this.trace.depth[node]; }
   width(node) {
     const leaf = this.trace.leaf[node];
-    const text = Math.max(leaf === null ? 0 : leaf.length, this.trace.label[node]?.length ?? 0);
+    const text = Math.max(leaf === null ? 0 : leaf.length, this.trace.name(node).length);
     return leaf === null ? Math.max(this.inner, text * SIGN_WIDTH) : Math.max(36, text * 8 + 12);
   }
 }
@@ -109,7 +109,7 @@ export class Panel {
       tint: leaf !== null ? "leaf" : trace.isMax(node) ? "max" : "min",
       value: leaf ?? (reached ? replay.value(node) : ""),
       window: alpha ? `${alpha} … ${replay.beta(node)}` : "",
-      label: trace.label[node],
+      label: trace.name(node),
       reached,
       skipped,
       cut: status === SKIPPED,

@@ -88,7 +88,7 @@ export class Trace {
   }
 
   name(node) {
-    return this.label[node] || `#${node}`;
+    return this.label[node] || (node ? `#${node}` : "root");
   }
 
   /** Returns the nodes from the root to `node`. */

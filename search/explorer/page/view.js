@@ -72,7 +72,7 @@ export class TreeView {
   get ky() {
     const {fitting} = this;
     const least = this.isFollowing && this.kx >= READABLE ? 1.1 : LEAST_LEVEL / LEVEL;
-    return Math.min(Math.max(this.kx, Math.min(fitting, 1.2), least), Math.max(1.1, Math.min(fitting, 1.4)));
+    return Math.min(Math.max(this.kx, Math.min(fitting, 2), least), Math.max(1.1, Math.min(fitting, 2)));
   }
 
   fit() {
@@ -229,6 +229,9 @@ export class TreeView {
       width: Math.ceil(this.layout.width + 40), height: Math.ceil(this.layout.bottom + 2 * MARGIN),
     };
   }
+
+  /** Returns the place [x, y] of a node on the canvas. */
+  place(node) { return [this.layout.x[node] * this.kx + this.tx, this.layout.y[node] * this.ky + this.ty]; }
 
   /** Returns the node that is drawn nearest to a point of the canvas, or -1 if no node is close to it. */
   nodeAt(x, y) {

@@ -75,7 +75,8 @@ def test_each_step_shows_node_and_board_together(shown: Shown, recorded: Recorde
                     return [document.getElementById("board").dataset.placement, panel.describe(),
                             Object.fromEntries(panel.facts(panel.selected))];
                 };
-                return Array.from({length: model.rows}, (_, i) => i + model.offset).map(n => [at(begins[n]), at(ends[n])]);
+                const nodes = Array.from({length: model.rows}, (_, i) => i + model.offset);
+                return nodes.map(n => [at(begins[n]), at(ends[n])]);
             }"""
         )
         for row, ((found, told, before), (_, told_after, facts)) in zip(rows, steps, strict=True):
@@ -167,9 +168,8 @@ def test_alpha_rises_with_the_moves_that_were_searched(shown: Shown, recorded: R
     moves = tree.searched(root)
     for row in moves.values():
         seek_row(shown, document, row, done=True)
-        shown.page.evaluate(
-            f"secateur.state.chess.view.handlers.select({root - first} + secateur.state.chess.model.offset)"
-        )
+        script = "(node) => { const {view, model} = secateur.state.chess; view.handlers.select(node + model.offset); }"
+        shown.page.evaluate(script, root - first)
         best = max(-tree.value[one] for one in moves.values() if one <= row)
         assert shown.facts()["best so far"] == score_text(best, document["scores"])
         assert shown.facts()["alpha"] == score_text(max(best, tree.alpha[root]), document["scores"])
