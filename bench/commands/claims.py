@@ -34,6 +34,9 @@ from search.theory.trees import Tree, TreeGame
 #: A middlegame with captures for both sides.
 MIDDLEGAME: Final = "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 0 8"
 
+#: The name of the row with Knuth and Moore's minimum number of leaves.
+BOUND: Final = "bound of Knuth and Moore (uniform trees)"
+
 #: The leaf counts of this many shuffled move orders are averaged.
 SHUFFLES: Final = 5
 
@@ -114,23 +117,16 @@ def _orders(tree: Tree, depth: int) -> tuple[Row, ...]:
 
     return (
         ("minimax, b^d", lambda: len(tree.leaves)),
-        ("alpha-beta, worst first", lambda: ordered("worst")),
+        ("alpha-beta, every side's worst move first", lambda: ordered("worst")),
         (
             f"alpha-beta, shuffled (mean of {SHUFFLES})",
             lambda: statistics.fmean(ordered("random", seed) for seed in range(SHUFFLES)),
         ),
         ("alpha-beta, best first", lambda: ordered("best")),
         ("smallest proof, no table", lambda: fewest_leaves(tree)),
-        ("bound of Knuth and Moore", lambda: _bound(len(tree.leaves), depth)),
+        # The bound holds only for uniform trees.
+        (BOUND, lambda: math.nan if (shape := tree.uniform()) is None else minimal_leaves(*shape)),
     )
-
-
-def _bound(leaves: int, depth: int) -> float:
-    """Returns Knuth and Moore's minimum number of leaves, for a uniform tree with this depth and leaf count."""
-    branching = effective_branching(leaves, depth)
-    if abs(branching - round(branching)) < 1e-9:
-        return minimal_leaves(round(branching), depth)
-    return branching ** math.ceil(depth / 2) + branching ** (depth // 2) - 1
 
 
 def _techniques(subject: Subject) -> tuple[Row, ...]:
@@ -171,10 +167,21 @@ def table(columns: Sequence[Column]) -> str:
 
     def cell(column: Column, technique: str) -> str:
         leaves = column[1][technique]
+        if math.isnan(leaves):
+            return "–"
         share = leaves / next(iter(column[1].values()))
         percent = f"{100 * share:.3g}" if share < 1 else f"{100 * share:.0f}"
         return f"{leaves:,.0f}" if share == 1 else f"{leaves:,.0f} ({percent} %)"
 
     head = ("leaves valued", *(name for name, _ in columns))
-    rows = ((technique, *(cell(column, technique) for column in columns)) for technique in columns[0][1])
+    rows = [(technique, *(cell(column, technique) for column in columns)) for technique in columns[0][1]]
+    for technique in ("alpha-beta, best first", f"alpha-beta, shuffled (mean of {SHUFFLES})"):
+        rows.append((f"{technique}: branching, plies", *(_reach(column, technique) for column in columns)))
     return markdown.table(head, rows, range(1, len(head)))
+
+
+def _reach(column: Column, technique: str) -> str:
+    """Returns a technique's effective branching factor, and the depth that it reaches with minimax's leaves."""
+    leaves, minimax = column[1][technique], next(iter(column[1].values()))
+    depth = int(column[0].rpartition(" ")[2])
+    return f"{effective_branching(leaves, depth):.2f}, {depth * math.log(minimax) / math.log(leaves):.1f}"

@@ -110,7 +110,7 @@ _GROUPS: Final = {
         Example(
             "uniform",
             "3 children, 4 plies, at random",
-            "In the best order, alpha-beta visits 17 of the 81 leaves (Knuth and Moore); in the worst order, all 81.",
+            "In the best order, alpha-beta visits 17 of the 81 leaves (Knuth and Moore); with the worst moves first, 79.",
             partial(_uniform, 3, 4, 1),
         ),
         Example(

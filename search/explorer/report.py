@@ -120,7 +120,9 @@ def _summary(document: Document) -> Iterator[str]:
     for row in document["statistics"]["reasons"]:
         key = row["key"]
         cell = f"{counted.get(key, ''):>20}  " if costs else ""
-        yield f"{key:<20} {row['ended']:>11,} {row['skipped']:>14,} {row['saved']:>16,}  {cell}{texts[key]}"
+        # A count is better than an estimate.
+        saved = "" if key in counted else f"{row['saved']:,}"
+        yield f"{key:<20} {row['ended']:>11,} {row['skipped']:>14,} {saved:>16}  {cell}{texts[key]}"
     if costs:
         yield (
             f"nodes without it: nodes of a search to depth {costs['depth']} with the technique switched off; "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 #: The sentence for each kind of event. For `update` and `keep`, `value` is now certain at `node`, and `other` is the
-#: finished child. For `cut`, `other` is the ancestor that causes the cut, if any. For `iteration`, `value` is a depth.
+#: finished child. A `leaf` also ends the visit. For `cut`, `other` is the ancestor that causes the cut, if any. For `iteration`, `value` is a depth.
 KINDS: Final[dict[str, str]] = {
     "enter": "Visit {node}.",
     "leaf": "{node} is worth {value}.",
@@ -67,6 +67,7 @@ REASONS: Final[dict[str, str]] = {
     "{beta}.",
     "table-move": "The table has no usable value for {node}, but it has the best move of an earlier search. That move "
     "is searched first.",
+    "estimate": "The search of this depth ends at {node}. It estimates {value}: the average of the leaves below.",
     # The meaning of a finished node's value.
     "exact": "{node} is worth {value}.",
     "lower": "{node} is worth at least {value}.",

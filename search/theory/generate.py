@@ -22,7 +22,8 @@ def uniform_tree(
     """Returns a tree with `branching` children at every inner node, all leaves at `depth`, and MAX to move at the root.
 
     The leaves are distinct integers; a seed gives the same integers in every arrangement. `random` shuffles them. With
-    `worst`, every child is better for the mover than its earlier siblings, so alpha-beta visits every node. With
+    `worst`, every child is better for the mover than its earlier siblings, so alpha-beta visits every node: this is more
+    than the order `worst` of `search.theory.orders` achieves in other trees. With
     `best`, the first child of every node is best, so alpha-beta visits as few nodes as possible. If `leaf` is given, it
     generates the texts of the leaves (such as elements of a lattice), and the leaves are not sorted.
     Raises `TreeError` if the tree would be too large or too deep, `branching` is less than 1, or `depth` is negative.

@@ -79,9 +79,9 @@ class Recorder(Watcher[int, Any]):
         self._emit("enter", position)
 
     def leaf(self, position: int, value: Any) -> None:
-        """Records a leaf's value, which is exact whatever the window."""
+        """Records the value of a leaf, or the estimate of an inner node at the search's horizon, and the visit's end."""
         self._path[-1].exact = self._from_max(position, value)
-        self._emit("leaf", position, self._path[-1].exact)
+        self._emit("leaf", position, self._path[-1].exact, "estimate" if self._tree.leaf[position] is None else "")
 
     def back(self, position: int, child: int, best: Any, alpha: Any = None, beta: Any = None) -> None:
         """Records an `update` event if the value of `position` changes, otherwise a `keep` event."""
@@ -116,12 +116,14 @@ class Recorder(Watcher[int, Any]):
         self._emit("table", position, value, reason)
 
     def leave(self, position: int, value: Any) -> None:
-        """Records the end of a visit, and whether `value` is exact or a bound."""
+        """Records the end of a visit, and whether `value` is exact or a bound. A leaf's event says the same."""
         visit = self._path[-1]
         value = self._from_max(position, value)
         self._returned[position] = value
         self._best[position] = self._main_child(visit, value)
-        self._emit("leave", position, value, self._meaning(visit, value))
+        last = self.events[-1]
+        if (last.kind, last.node, last.value) != ("leaf", position, value):
+            self._emit("leave", position, value, self._meaning(visit, value))
         self._path.pop()
         if self._path:
             self._path[-1].was_cut |= visit.was_cut

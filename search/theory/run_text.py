@@ -29,7 +29,7 @@ def run_as_text(run: Run) -> str:
             done[node] += 1
         elif event.kind == "cut":
             cut[node] = f" (cut after {done[node]} of {len(run.tree.children[node])}: {event.reason})"
-        elif event.kind == "leave":
+        elif event.kind in ("leaf", "leave"):
             remarks[node] = f"{window[node]}v={show(event.value)}{cut[node]}"
     return write_indented(run.tree, remarks)
 
@@ -37,7 +37,9 @@ def run_as_text(run: Run) -> str:
 def run_as_dot(run: Run) -> str:
     """Returns a Graphviz drawing. Inner nodes point up (MAX) or down (MIN). Nodes that were not visited are dashed."""
     tree = run.tree
-    values = {event.node: f"v={run.lattice.format(event.value)}" for event in run.events if event.kind == "leave"}
+    values = {
+        event.node: f"v={run.lattice.format(event.value)}" for event in run.events if event.kind in ("leaf", "leave")
+    }
     lines = ["digraph tree {", "  node [fontname=sans];", "  edge [arrowhead=none];"]
     for node, leaf in enumerate(tree.leaf):
         value = leaf if leaf is not None else values.get(node, "")

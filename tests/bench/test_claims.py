@@ -28,12 +28,12 @@ def test_the_first_row_is_everything_and_the_orders_come_as_they_should(columns:
     for _, found in columns:
         minimax = found["minimax, b^d"]
         best, least = found["alpha-beta, best first"], found["smallest proof, no table"]
-        assert minimax >= found["alpha-beta, worst first"] >= best == least
+        assert minimax >= found["alpha-beta, every side's worst move first"] >= best == least
         assert minimax > found["alpha-beta, shuffled (mean of 5)"] > best
         assert all(leaves >= least for name, leaves in found.items() if name.startswith("alpha-beta"))
     uniform, plain = columns[0][1], columns[1][1]["alpha-beta, the game's order"]
     assert uniform["minimax, b^d"] == 3**5
-    assert uniform["bound of Knuth and Moore"] == uniform["alpha-beta, best first"] == 27 + 9 - 1
+    assert uniform[claims.BOUND] == uniform["alpha-beta, best first"] == 27 + 9 - 1
     for technique in ("+ transposition table", "+ order by static evaluation"):
         assert columns[1][1][technique] < plain
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from itertools import pairwise
+from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import pytest
@@ -50,10 +52,15 @@ class Replay:
         self.depth: int | None = None
         self.path: list[Visit] = []
         self.last: tuple[int, Any] | None = None
-        for event in run.events:
+        for event, following in zip_longest(run.events, run.events[1:]):
             assert event.kind in KINDS
             assert event.reason in REASONS or not event.reason
             getattr(self, event.kind)(event)
+            if event.kind == "leaf" and (
+                following is None or (following.kind, following.node) != ("leave", event.node)
+            ):
+                # The visit has ended with the same value, so no other event says so.
+                self.leave(replace(event, kind="leave", reason="exact"))
         assert not self.path
         assert self.last == (0, run.value)
 

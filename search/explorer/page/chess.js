@@ -1,7 +1,7 @@
 // The recording of a chess search: one iteration's tree at a time, in the order in which its nodes were entered.
 
 import {Moves, placementAfter} from "./position.js";
-import {number as shown, state} from "./shared.js";
+import {count, number as shown, state} from "./shared.js";
 import {DocumentError, opened} from "./trace.js";
 
 /** The reasons that count as cuts: each ends a node before all its moves are searched. */
@@ -385,7 +385,7 @@ export class ChessPanel {
     if (!ended) return facts;
     facts.push(["ended", `${recording.end(row).key}: ${recording.end(row).text}`],
       ["moves", `${columns.moves_searched[row]} searched, ${columns.moves_pruned[row]} skipped`],
-      ["below", `${shown(recording.size[row] - 1)} visits`]);
+      ["below", count(recording.size[row] - 1, "visit")]);
     const byReason = new Map();
     for (const [move, reason] of recording.prunedOf.get(row) ?? []) byReason.set(reason, [...(byReason.get(reason) ?? []), recording.san(row, move)]);
     for (const [reason, moves] of byReason) facts.push([reason, moves.join(" ")]);

@@ -165,7 +165,7 @@ const MOST_SCALE = 1.3;
 /** Returns the colours of the page's theme by their meaning. */
 export function palette(element) {
   const style = getComputedStyle(element);
-  const names = ["ink", "faint", "paper", "max", "min", "leaf", "path", "cut", "best", "chosen", "guess", "on-node"];
+  const names = ["ink", "faint", "paper", "max", "min", "leaf", "path", "cut", "best", "chosen", "guess", "on-node", "line"];
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
@@ -181,7 +181,9 @@ function outline(shape, x, y, r, half) {
 
 function drawEdge(surface, colours, look, x0, y0, x1, y1, scale) {
   if (look.skipped) {
-    surface.line(x0, y0, x1, y1, colours.cut, 1.4, [5, 4]);
+    // In a wide tree, only the tops of skipped branches are drawn in colour.
+    const isSmall = scale < TEXT_SCALE;
+    surface.line(x0, y0, x1, y1, isSmall && !look.cut ? colours.line : colours.cut, isSmall ? 0.8 : 1.4, isSmall ? [] : [5, 4]);
   } else {
     const colour = look.onPath ? colours.path : look.onLine ? colours.best : look.reached ? colours.ink : colours.faint;
     surface.line(x0, y0, x1, y1, colour, look.onPath || look.onLine ? 3.5 : 1.2, look.onLine && !look.onPath ? [9, 3] : []);
@@ -197,11 +199,11 @@ function drawEdge(surface, colours, look, x0, y0, x1, y1, scale) {
   }
 }
 
-function drawNode(surface, colours, look, x, y, scale) {
+function drawNode(surface, colours, look, x, y, scale, isRoomy) {
   const r = RADIUS * Math.max(scale, 0.12);
   const base = look.tint ? colours[look.tint] : colours.leaf;
   const fill = look.skipped ? colours.paper : look.reached ? base : colours.paper;
-  const stroke = look.skipped ? colours.cut : look.reached ? colours.ink : colours.faint;
+  const stroke = look.skipped ? (scale >= TEXT_SCALE || look.cut ? colours.cut : colours.line) : look.reached ? colours.ink : colours.faint;
   const size = 13 * Math.max(scale, 0.75);
   const isBox = look.shape === "square";
   // Boxes are as wide as their text, but square if the text would be too small to read.
@@ -226,12 +228,13 @@ function drawNode(surface, colours, look, x, y, scale) {
   } else if (look.value) {
     surface.text(x, below + size * 0.6, look.value, size * 0.95, colours.ink, true, colours.paper);
   }
+  const hasWindow = look.window && scale >= WINDOW_SCALE && (isRoomy || look.current);
   if (look.label && scale >= WINDOW_SCALE) surface.text(x, y - r - size * 0.75, look.label, size * 0.85, colours.ink, false, colours.paper);
-  if (look.window && scale >= WINDOW_SCALE) {
+  if (hasWindow) {
     surface.text(x, below + size * (inside || !look.value ? 0.6 : 1.6), look.window, size * 0.82, colours.ink, false, colours.paper);
   }
   if (look.note) {
-    const lines = (look.window && scale >= WINDOW_SCALE ? 1 : 0) + (look.value && !inside ? 1 : 0);
+    const lines = (hasWindow ? 1 : 0) + (look.value && !inside ? 1 : 0);
     surface.text(x, below + size * (0.6 + lines), look.note, size * 0.85, colours.chosen, true, colours.paper);
   }
 }
@@ -255,7 +258,7 @@ export function drawTree(surface, layout, model, look, view, colours, everything
     const shown = model.children(node).filter((child) => layout.placed[child]);
     if (!everything && right - left < WEDGE && shown.length) {
       const bottom = Math.min(height + 60, layout.low[node] * ky + ty), half = Math.max(0.8, (right - left) / 2 - 0.4);
-      const colour = seen.skipped ? colours.cut : seen.onPath ? colours.path : seen.reached ? colours.ink : colours.faint;
+      const colour = seen.skipped ? colours.line : seen.onPath ? colours.path : seen.reached ? colours.ink : colours.faint;
       surface.polygon([[x, y], [x + half, bottom], [x - half, bottom]], colour, "");
       continue;
     }
@@ -273,7 +276,7 @@ export function drawTree(surface, layout, model, look, view, colours, everything
     }
   }
   for (const [seen, x, y, scale] of nodes) {
-    if (everything || y > -60) drawNode(surface, colours, seen, x, y, scale);
+    if (everything || y > -60) drawNode(surface, colours, seen, x, y, scale, vertical >= 0.95);
   }
   return nodes.length;
 }

@@ -12,7 +12,7 @@ import {countCosts, countNodeCosts, showRecording} from "./recording.js";
 import {chooseExample, chooseIteration, choosePosition, generate, initialise, knownPositions, openTab, searchChess, setTree, showChoices} from "./searching.js";
 import {ask, busily, complain, stop} from "./server.js";
 import {$, fill, first, isChess, isGuessing, number, state} from "./shared.js";
-import {countChart} from "./statistics.js";
+import {countChart, showOutline} from "./statistics.js";
 import {advance, jump, nextCut, pause, player, run, seek, setFollow, stepBack, stepOn, toTheEnd} from "./stepping.js";
 
 const ZOOM = 1.3;
@@ -31,8 +31,8 @@ const ACTIONS = {
 const STEPPING = new Set(["n", "b", " ", "c", "e"]);
 
 function showHelp() {
-  $("legend-box").open = true;
-  $("legend-box").scrollIntoView({block: "nearest"});
+  pause();
+  $("help-dialog").showModal();
 }
 
 function onKey(event) {
@@ -41,7 +41,7 @@ function onKey(event) {
     event.preventDefault();
     (event.key === "y" || event.shiftKey ? redo : undo)();
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || $("share-dialog").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const target = event.target;
   const isTyping = isText && event.key !== "Escape";
   // Buttons and summaries handle the space bar and Enter themselves, and sliders handle the arrows.
@@ -71,6 +71,12 @@ function makeParts() {
   state.chess = new ChessPanel(state.trees.a.canvas, state.trees.a.caption, state.trees.a.view);
 }
 
+/** Hides the words for newcomers, also at later visits. */
+function hideWelcome() {
+  $("welcome").hidden = true;
+  store("secateur-welcomed", "yes");
+}
+
 function setSpeed() {
   player.speed = Math.round(10 ** (Number($("speed").value) / 10) * 10) / 10;
   $("speed-value").textContent = `${player.speed >= 100 ? number(Math.round(player.speed)) : player.speed} per second`;
@@ -78,19 +84,23 @@ function setSpeed() {
 
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
-  try {
-    localStorage.setItem("secateur-theme", theme);
-  } catch {
-    // Without storage the choice lasts as long as the page.
-  }
+  store("secateur-theme", theme);
   for (const panel of state.panels) panel.view.draw();
   if (isChess()) showRecording(state.chess, chooseIteration);
   else if (state.panels.length) countChart($("chart"), state.panels);
 }
 
-function savedTheme() {
+function store(name, value) {
   try {
-    return localStorage.getItem("secateur-theme");
+    localStorage.setItem(name, value);
+  } catch {
+    // Without storage the choice lasts as long as the page.
+  }
+}
+
+function stored(name) {
+  try {
+    return localStorage.getItem(name);
   } catch {
     return null;
   }
@@ -102,6 +112,9 @@ function connect() {
     for (const button of document.querySelectorAll(`[data-${name}]`)) button.addEventListener("click", () => action(button.dataset[name]));
   };
   each("key", (key) => ACTIONS[key]());
+  on("welcome-cut", "click", () => { hideWelcome(); nextCut(); });
+  on("welcome-end", "click", hideWelcome);
+  on("outline-box", "toggle", showOutline);
   each("edit", editSelected);
   on("undo", "click", undo);
   on("redo", "click", redo);
@@ -137,11 +150,12 @@ async function keep() {
 
 async function start() {
   makeParts();
-  setTheme(savedTheme() ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+  setTheme(stored("secateur-theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
   connect();
   setSpeed();
   setFollow(true);
   showUndo();
+  $("welcome").hidden = stored("secateur-welcomed") !== null;
   fillLegend();
   await busily(async () => {
     const catalogue = await ask("catalogue");

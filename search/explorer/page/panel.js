@@ -1,6 +1,6 @@
 // One tree with its search: the document, its replay and the drawing.
 
-import {number} from "./shared.js";
+import {count} from "./shared.js";
 import {describe, DONE, OPEN, Replay, opened, SKIPPED, STATUS_NAMES, Trace} from "./trace.js";
 import {TreeView} from "./view.js";
 
@@ -76,7 +76,7 @@ export class Panel {
 
   #beginning() {
     const {nodes, statistics: {leaves}, document} = this.trace;
-    const size = `${number(nodes)} ${nodes === 1 ? "node" : "nodes"}, ${number(leaves)} ${leaves === 1 ? "leaf" : "leaves"}`;
+    const size = `${count(nodes, "node")}, ${count(leaves, "leaf", "leaves")}`;
     const sides = document.lattice ? "MAX takes the join of its children's values, MIN the meet."
       : "MAX wants the largest value, MIN the smallest.";
     return `${size}, none visited yet. ${sides} Step (n) visits the first node; the scissors (c) run to the first cut.`;
@@ -107,7 +107,7 @@ export class Panel {
     return {
       shape: leaf !== null ? "square" : trace.isMax(node) ? "up" : "down",
       tint: leaf !== null ? "leaf" : trace.isMax(node) ? "max" : "min",
-      value: leaf ?? (reached ? replay.value(node) : ""),
+      value: leaf ?? (reached ? `${replay.estimated(node) ? "≈" : ""}${replay.value(node)}` : ""),
       window: alpha ? `${alpha} … ${replay.beta(node)}` : "",
       label: trace.name(node),
       reached,
@@ -133,9 +133,9 @@ export class Panel {
       ["depth", `${trace.depth[node]} of ${trace.height}`],
       [inLattice ? "alpha (join)" : "alpha", skipped ? "–" : replay.alpha(node) || "–"],
       [inLattice ? "beta (meet)" : "beta", skipped ? "–" : replay.beta(node) || "–"],
-      ["value", (skipped ? "" : replay.value(node)) || trace.leaf[node] || "–"],
+      [replay.estimated(node) ? "estimate" : "value", (skipped ? "" : replay.value(node)) || trace.leaf[node] || "–"],
       ["state", status],
-      ["below", `${trace.size[node] - 1} nodes`],
+      ["below", count(trace.size[node] - 1, "node")],
     ];
     const event = this.#reasonOf(node);
     if (event >= 0) facts.push(["why", describe(trace, event)]);

@@ -50,7 +50,9 @@ export function showPruned(recording) {
   $("pruned-table").tHead.replaceChildren(tableRow(["reason", "ended", "skipped", "saved"], "th"));
   $("pruned-table").tBodies[0].replaceChildren(...(statistics.reasons ?? []).flatMap((row) => {
     const without = counted.has(row.key) ? `without it ${times(counted.get(row.key), costs.nodes)} nodes` : "";
-    return [tableRow([row.key, number(row.ended), number(row.skipped), number(row.saved)]), meaning(texts.get(row.key) ?? "", without)];
+    // A count is better than an estimate.
+    const saved = counted.has(row.key) ? number(counted.get(row.key) - costs.nodes) : `≈ ${number(row.saved)}`;
+    return [tableRow([row.key, number(row.ended), number(row.skipped), saved]), meaning(texts.get(row.key) ?? "", without)];
   }));
   $("count-costs").disabled = !recording.iterations.some((iteration) => iteration.complete);
   $("costs-note").textContent = costs

@@ -18,6 +18,8 @@ export const isGuessing = () => state.quiz !== null && !state.quiz.checked;
 
 export const $ = (id) => document.getElementById(id);
 export const number = (value) => Number(value).toLocaleString("en");
+/** Formats a count and what it counts. */
+export const count = (value, one, many = `${one}s`) => `${number(value)} ${value === 1 ? one : many}`;
 /** Formats a count and its ratio to the count `usual`. */
 export const times = (count, usual) => `${number(count)} (×${(count / Math.max(usual, 1)).toFixed(2)})`;
 

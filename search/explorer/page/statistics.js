@@ -1,6 +1,7 @@
 // Statistics of trees as a table, and charts by uPlot (a classic script, hence global).
 
-import {$, number, tableRow} from "./shared.js";
+import {$, count, first, isChess, make, number, tableRow} from "./shared.js";
+import {STATUS_NAMES} from "./trace.js";
 
 const ROWS = [["visited", "nodes visited"], ["evaluated", "leaves valued"], ["pruned", "nodes pruned"], ["cuts", "cuts"],
   ["table_hits", "table hits"]];
@@ -26,15 +27,39 @@ export function showStatistics(panels) {
   $("statistics").tBodies[0].replaceChildren(...rows);
   const {statistics, document: shown} = panels[0].trace;
   const parts = [];
-  if (statistics.minimal_leaves >= 0) parts.push(`Every search of this tree must value at least ${number(statistics.minimal_leaves)} leaves.`);
+  if (statistics.minimal_leaves >= 0) parts.push(`Every search of this tree must value at least ${count(statistics.minimal_leaves, "leaf", "leaves")}.`);
   const {uniform} = statistics;
-  if (uniform) {
+  if (uniform?.depth) {
     const {branching: b, depth: d, bound} = uniform;
     parts.push(`Knuth and Moore: ${b}^${Math.ceil(d / 2)} + ${b}^${Math.floor(d / 2)} − 1 = ${number(bound)} of ${b}^${d} = ${number(statistics.leaves)}.`);
   }
   $("bound").textContent = parts.join(" ");
   $("result").textContent = panels[0].index === panels[0].length
     ? `Value at the root: ${shown.result.value}${two ? ` (B: ${panels[1].trace.document.result.value})` : ""}` : "";
+}
+
+// Larger trees are not described in words: nobody would listen to so many.
+const MOST_OUTLINED = 500;
+
+/** Describes the tree at this moment as a list, for those who cannot see the drawing, if the user has opened the list. */
+export function showOutline() {
+  const panel = first();
+  if (!$("outline-box").open || !panel?.trace || isChess()) return;
+  const {trace, replay} = panel, items = [];
+  if (trace.nodes > MOST_OUTLINED) return $("outline").replaceChildren(make("li", `The tree has ${number(trace.nodes)} nodes, too many for a list.`));
+  for (let node = 0; node < trace.nodes; node++) {
+    const leaf = trace.leaf[node], value = replay.value(node), alpha = replay.alpha(node);
+    const kind = leaf !== null ? `leaf ${leaf}` : trace.isMax(node) ? "MAX" : "MIN";
+    const skipped = replay.skipped(node), known = !skipped && leaf === null && value ? `, value ${value}` : "";
+    const window = !skipped && alpha && leaf === null ? `, window ${alpha} to ${replay.beta(node)}` : "";
+    const status = skipped ? "cut off" : STATUS_NAMES[replay.status(node)];
+    const item = make("li", `${trace.name(node)}: ${kind}${known}${window}, ${status}`, {ariaCurrent: String(node === panel.current && replay.index > 0)});
+    items.push(item);
+    if (node === 0) continue;
+    const above = items[trace.parent[node]];
+    (above.querySelector("ul") ?? above.appendChild(make("ul"))).append(item);
+  }
+  $("outline").replaceChildren(items[0]);
 }
 
 const POINTS = 400;

@@ -3,7 +3,7 @@
 import {selectNode, showNode} from "./node.js";
 import {showBoard} from "./recording.js";
 import {$, first, isChess, make, number, position, state} from "./shared.js";
-import {showStatistics} from "./statistics.js";
+import {showOutline, showStatistics} from "./statistics.js";
 
 // The page shows at most this many nodes of a path. It leaves out the middle of a longer path.
 const MOST_PATH = 60;
@@ -66,6 +66,7 @@ function refresh() {
   if (isChess()) showBoard(panel, panel.selected);
   else showStatistics(state.panels);
   showNode();
+  showOutline();
   if (!state.follow) return;
   if (!isChess()) for (const one of state.panels) if (one.index > 0) one.view.reveal(one.current);
   if (isChess() && panel.index > 0 && panel.index < panel.length) panel.view.follow(panel.current);

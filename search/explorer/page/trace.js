@@ -106,7 +106,7 @@ export class Trace {
 }
 
 // The state of each node: the cells of node v begin at v * FIELDS.
-const STATUS = 0, ALPHA = 1, BETA = 2, VALUE = 3, ENTERED = 4, ANSWERED = 5, OWN = 6, ABOVE = 7, SKIPPED_WITH = 8, FIELDS = 9;
+const STATUS = 0, ALPHA = 1, BETA = 2, VALUE = 3, ENTERED = 4, ANSWERED = 5, OWN = 6, ABOVE = 7, SKIPPED_WITH = 8, ESTIMATED = 9, FIELDS = 10;
 // The state of the whole search, in the cells after those of the nodes.
 const COUNTERS = ["visited", "evaluated", "pruned", "cuts", "table_hits", "current"];
 
@@ -136,6 +136,8 @@ export class Replay {
   alpha(node) { return this.trace.text(this.cells[node * FIELDS + ALPHA]); }
   beta(node) { return this.trace.text(this.cells[node * FIELDS + BETA]); }
   value(node) { return this.trace.text(this.cells[node * FIELDS + VALUE]); }
+  /** Returns whether the value is an estimate at the horizon of a search that was not deep enough. */
+  estimated(node) { return this.cells[node * FIELDS + ESTIMATED] > 0; }
   /** Returns the index of the event at which the latest visit of the node cut or used the table, or -1. */
   own(node) { return this.cells[node * FIELDS + OWN]; }
   /** Returns the index of the event at the parent that caused the node to be skipped, or -1. */
@@ -198,6 +200,9 @@ export class Replay {
     } else if (kind === "leaf") {
       this.#count("evaluated");
       this.#set(cell + VALUE, events.value[i]);
+      this.#set(cell + STATUS, DONE);
+      // A reason means that the value is only an estimate.
+      this.#set(cell + ESTIMATED, events.reason[i]);
     } else if (kind === "update" || kind === "keep") {
       this.#set(cell + VALUE, events.value[i]);
     } else if (kind === "cut") {
@@ -231,6 +236,7 @@ export class Replay {
     this.#set(cell + ANSWERED, 0);
     this.#set(cell + OWN, -1);
     this.#set(cell + VALUE, -1);
+    this.#set(cell + ESTIMATED, 0);
   }
 
   /** Marks as skipped, by event `i`, the children that this visit of `node` has not entered. */

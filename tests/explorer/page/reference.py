@@ -70,6 +70,7 @@ def state_after(run: Run, count: int) -> State:
             answered.discard(node)
         elif event.kind == "leaf":
             state.evaluated += 1
+            state.done.add(node)
         elif event.kind == "cut":
             state.cuts += 1
             skip(run, state, node)
