@@ -21,6 +21,8 @@ from search.explorer.document import build_document
 from search.explorer.examples import EXAMPLES, RECORDINGS
 from search.explorer.jobs import Job, StoppedError
 from search.theory.algorithms import ALGORITHMS, AlgorithmError, Run, run
+from search.theory.counterexample import MOST_NODES
+from search.theory.counterexample import counterexample as find_counterexample
 from search.theory.generate import Arrangement, uniform_tree
 from search.theory.lattice_search import UnsoundRuleError
 from search.theory.lattice_text import KINDS, make_lattice
@@ -116,6 +118,8 @@ class _Asked:
     seed: int
     #: The children, in their new order, of each node whose children were reordered by hand.
     hand: dict[int, tuple[int, ...]]
+    #: Whether a rule may run that can be wrong in the lattice.
+    force: bool
     #: The request, in a form that can be sent again.
     request: dict[str, Any]
 
@@ -135,12 +139,14 @@ class _Asked:
     def run(self, job: Job) -> Run:
         """Runs the search. Raises `StoppedError` if the job is stopped, and the errors of `algorithms.run`."""
         job.go_on(f"searching {len(self.tree):,} nodes, {self.order_name()}")
-        return run(self.tree, self.algorithm, children=self.children(), lattice=self.lattice, check=job.check)
+        return run(
+            self.tree, self.algorithm, children=self.children(), lattice=self.lattice, force=self.force, check=job.check
+        )
 
 
 def _ask(body: object) -> _Asked:
     """Returns the requested search. Raises TreeError for errors in the tree's text, RequestError for other errors."""
-    fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title"))
+    fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title", "force"))
     text = _text(fields, "text", most=None)
     form = fields.get("format")
     if form is not None and form not in FORMATS:
@@ -153,6 +159,7 @@ def _ask(body: object) -> _Asked:
         raise RequestError(f'the "kind" of the order must be one of {", ".join(ORDERS)}')
     seed = _whole(order, "seed", 0, _MOST_SEED, default=0)
     title = _text(fields, "title", default="")
+    force = fields.get("force", False) is True
     tree = read_tree(text, cast("Format | None", form))
     hand = _hand(order.get("hand", {}), tree)
     request = {
@@ -163,7 +170,9 @@ def _ask(body: object) -> _Asked:
         "order": {"kind": kind, "seed": seed, "hand": {str(node): list(children) for node, children in hand.items()}},
         "title": title,
     }
-    return _Asked(tree, algorithm, lattice, cast("Order", kind), seed, hand, request)
+    if force:
+        request["force"] = True
+    return _Asked(tree, algorithm, lattice, cast("Order", kind), seed, hand, force, request)
 
 
 def _fields(value: object, names: Sequence[str]) -> Mapping[str, Any]:
@@ -312,6 +321,23 @@ def edit(body: object, job: Job) -> dict[str, Any]:
     node = _whole(fields, "node", 0, len(tree) - 1)
     changed, number = edited_tree(tree, node, _text(fields, "change"), value)
     return {"text": write_list(changed), "node": number}
+
+
+@_answer
+def counterexample(body: object, job: Job) -> dict[str, Any]:
+    """Returns the smallest tree that a rule gets wrong in a lattice, as text, with the rule's and the true value."""
+    fields = _fields(body, ("lattice", "algorithm"))
+    algorithm = ALGORITHMS.get(_text(fields, "algorithm"))
+    _, lattice = _lattice(fields.get("lattice"))
+    if algorithm is None or algorithm.rule is None or lattice is None:
+        raise RequestError("choose a lattice and a lattice algorithm")
+    if lattice.violation() is None:
+        raise RequestError("this lattice is distributive, so no rule fails in it: choose M3 or N5")
+    found = find_counterexample(lattice, algorithm.rule, job.go_on)
+    if found is None:
+        raise RequestError(f"{algorithm.name}: no tree with up to {MOST_NODES} nodes is valued wrongly")
+    tree, value, true = found
+    return {"text": write_list(tree), "value": lattice.format(value), "true": lattice.format(true)}
 
 
 @_answer

@@ -139,8 +139,19 @@ def lattice_value(
     if triple is not None:
         a, b, c = map(lattice.format, triple)
         raise UnsoundRuleError(rule.__name__, (a, b, c))
+    return searched(lattice, tree, tree.values(lattice.parse), rule, watch, children)
+
+
+def searched(
+    lattice: Lattice[Element],
+    tree: Tree,
+    elements: Sequence[Element | None],
+    rule: Rule,
+    watch: Watcher[int, Element] = UNWATCHED,
+    children: Children | None = None,
+) -> Element:
+    """Returns the same as `lattice_value` with `force`; `elements` contains each leaf's value, and None for others."""
     ordered = tree.children if children is None else children
-    elements = tree.values(lattice.parse)
     path: list[Step[Element]] = []
 
     def search(number: int) -> Element:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.theory.alphabeta import alpha_beta
+from search.theory.counterexample import counterexample
 from search.theory.finite_lattice import diamond, pentagon
 from search.theory.horizon import Counted
 from search.theory.lattice_search import (
@@ -22,12 +23,15 @@ from search.theory.lattice_search import (
     justification,
     lattice_value,
     naive,
+    searched,
     shallow,
     strong,
     weak,
 )
+from search.theory.lattice_text import make_lattice
 from search.theory.lattices import Chain, Lattice, Product
 from search.theory.tree_text import read_tree
+from search.theory.trees import NOWHERE, grown_tree
 from search.theory.trees import Tree, TreeGame
 from search.theory.watch import Watcher
 from tests.theory.trees_at_random import DISTRIBUTIVE, FEWER_EXAMPLES, NUMBER_TREES, elements, trees_over
@@ -155,3 +159,43 @@ def test_on_numbers_it_is_alpha_beta(tree: Tree) -> None:
         found, visited = search(Chain(), tree, rule)
         assert found == (value if tree.root_is_max else -value)
         assert len(visited) == counted.nodes
+
+
+def all_shapes(nodes: int) -> list[Any]:
+    """All ordered trees with this many nodes, as nested tuples."""
+
+    def rows(count: int) -> list[tuple[Any, ...]]:
+        if not count:
+            return [()]
+        return [
+            (shape, *rest)
+            for first in range(1, count + 1)
+            for shape in all_shapes(first)
+            for rest in rows(count - first)
+        ]
+
+    return rows(nodes - 1)
+
+
+@pytest.mark.parametrize("kind", ["M3", "N5"])
+@pytest.mark.parametrize("rule", [deep, weak, strong, fold])
+def test_the_counterexample_is_wrong_and_none_is_smaller(kind: str, rule: Rule) -> None:
+    lattice = make_lattice(kind)
+    found = counterexample(lattice, rule)
+    assert found is not None
+    tree, value, true = found
+    assert lattice_value(lattice, tree, rule, force=True) == value != true == lattice_value(lattice, tree)
+    # All trees with fewer nodes, as far as there is time to try them.
+    for nodes in range(2, min(len(tree), 7)):
+        for shape, side in product(all_shapes(nodes), (True, False)):
+            tried = grown_tree(shape, lambda node: ("", NOWHERE, list(node) or "0"), root_is_max=side)
+            values: list[Any] = [None] * nodes
+            for chosen in product(diamond().elements, repeat=len(tried.leaves)):
+                for leaf, element in zip(tried.leaves, chosen, strict=True):
+                    values[leaf] = element
+                assert searched(lattice, tried, values, rule) == searched(lattice, tried, values, naive)
+
+
+def test_sound_rules_and_distributive_lattices_have_no_counterexample() -> None:
+    assert counterexample(make_lattice("sets", "a b"), strong) is None
+    assert counterexample(make_lattice("M3"), naive) is None

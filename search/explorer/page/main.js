@@ -9,7 +9,7 @@ import {chooseOrder, chooseSeed, collapseBelow, mayMove, move, moveBy, selectNod
 import {Panel} from "./panel.js";
 import {checkQuiz, startQuiz, toggleGuess} from "./quiz.js";
 import {countCosts, countNodeCosts, showRecording} from "./recording.js";
-import {chooseExample, chooseIteration, choosePosition, generate, initialise, knownPositions, openTab, searchChess, setTree, showChoices} from "./searching.js";
+import {chooseExample, chooseIteration, choosePosition, generate, initialise, knownPositions, openTab, searchChess, setTree, showChoices, watchFail} from "./searching.js";
 import {ask, busily, complain, stop} from "./server.js";
 import {$, fill, first, isChess, isGuessing, number, state} from "./shared.js";
 import {countChart, showOutline} from "./statistics.js";
@@ -122,14 +122,14 @@ function connect() {
   each("export", exportAs);
   for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copyFrom(button.dataset.copy, button));
   each("tab", openTab);
-  const clicks = {generate, initialise, share, "chess-search": searchChess, "count-costs": countCosts,
+  const clicks = {generate, initialise, share, "chess-search": searchChess, "count-costs": countCosts, "watch-fail": watchFail,
     "count-node-costs": countNodeCosts, "quiz-start": startQuiz, "quiz-check": checkQuiz};
   for (const [id, action] of Object.entries(clicks)) on(id, "click", action);
   on("known", "change", () => choosePosition($("known").value));
   on("recorded", "change", () => openRecording($("recorded").value));
   on("example", "change", () => { forgetChanges(); chooseExample($("example").value); });
   on("tree-text", "input", () => { state.hand = {}; state.title = ""; });
-  for (const id of ["algorithm", "compare", "lattice", "lattice-spec", "format"]) on(id, "change", () => { showChoices(); initialise(); });
+  for (const id of ["algorithm", "compare", "lattice", "lattice-spec", "format", "force"]) on(id, "change", () => { showChoices(); initialise(); });
   on("order", "change", chooseOrder);
   on("order-seed", "change", chooseSeed);
   on("speed", "input", setSpeed);

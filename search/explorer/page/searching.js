@@ -25,6 +25,7 @@ export function showChoices() {
   $("algorithm-note").textContent = algorithm?.note ?? "";
   $("lattice-note").textContent = state.lattices.find((lattice) => lattice.key === $("lattice").value)?.note ?? "";
   $("lattice-row").hidden = $("lattice-note").hidden = !algorithm?.lattice && $("lattice").value === "chain";
+  $("unsound").hidden = !algorithm?.lattice;
   $("order-seed-label").hidden = $("order").value !== "random";
 }
 
@@ -37,6 +38,7 @@ export function request(algorithm = $("algorithm").value) {
     lattice: latticeInUse(algorithm),
     order: {...state.base, hand: state.hand},
     title: state.title,
+    ...($("force").checked && algorithmOf(algorithm)?.lattice ? {force: true} : {}),
   };
 }
 
@@ -52,6 +54,7 @@ export function setRequest(made) {
   $("algorithm").value = made.algorithm;
   setLattice(made.lattice);
   $("compare").value = made.compare ?? "";
+  $("force").checked = made.force === true;
   state.title = made.title ?? "";
   state.base = {kind: made.order?.kind ?? "given", seed: made.order?.seed ?? 1};
   state.hand = made.order?.hand ?? {};
@@ -126,6 +129,7 @@ export async function initialise() {
       throw error;
     }
     show(documents, {...one, compare: rival});
+    if (one.force) say("Warning: a rule that needs a distributive lattice may return a wrong value in this one.");
   }, mark);
 }
 
@@ -179,6 +183,20 @@ export async function chooseExample(key) {
     if (example.lattice || isLattice) $("compare").value = "";
     showChoices();
     await initialise();
+  });
+}
+
+/** Shows the smallest tree that the chosen rule gets wrong in the chosen lattice, beside the search of every node. */
+export async function watchFail() {
+  begin();
+  await busily(async () => {
+    const algorithm = $("algorithm").value;
+    const found = await search("counterexample", {algorithm, lattice: latticeInUse(algorithm)});
+    setTree(found.text, `${algorithmOf(algorithm).name} is wrong here: ${found.value} instead of ${found.true}`);
+    $("force").checked = true;
+    $("compare").value = "lattice-naive";
+    await initialise();
+    say(`Warning: this rule is not sound in this lattice. Here it returns ${found.value} (left), but the tree is worth ${found.true} (right).`);
   });
 }
 

@@ -245,3 +245,19 @@ def test_children_are_ordered_by_hand_by_dragging(shown: Shown) -> None:
     shown.settle()
     assert shown.counts(2)["evaluated"] == evaluated(tree, [(third, first, second), *tree.children[1:]])
     assert shown.page.evaluate("[...secateur.state.panels[0].trace.children[0]]") == [third, first, second]
+
+
+def test_a_rule_is_watched_failing(shown: Shown) -> None:
+    shown.choose("example", "M3")
+    shown.choose("algorithm", "lattice-fold")
+    assert "requires a distributive lattice" in shown.message
+    shown.click("watch-fail")
+    assert shown.message.endswith("Here it returns a (left), but the tree is worth 1 (right).")
+    shown.click("end")
+    assert shown.text("result") == "Value at the root: a (B: 1)"
+    shown.page.uncheck("#force")
+    shown.settle()
+    assert "requires a distributive lattice" in shown.message
+    shown.choose("lattice", "sets")
+    shown.click("watch-fail")
+    assert "sets need" in shown.message
