@@ -168,7 +168,7 @@ def table(columns: Sequence[Column]) -> str:
     def cell(column: Column, technique: str) -> str:
         leaves = column[1][technique]
         if math.isnan(leaves):
-            return "–"
+            return "-"
         share = leaves / next(iter(column[1].values()))
         percent = f"{100 * share:.3g}" if share < 1 else f"{100 * share:.0f}"
         return f"{leaves:,.0f}" if share == 1 else f"{leaves:,.0f} ({percent} %)"

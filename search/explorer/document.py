@@ -15,7 +15,9 @@
     result                  {"value": text, "line": nodes of the principal variation}
     statistics              "visited", "evaluated", "pruned", "cuts", "table_hits"; "nodes" and "leaves" of the tree,
                             which are also "minimax_visited" and "minimax_evaluated"; "minimal_leaves", the fewest
-                            leaves proving the value (-1: unknown); "uniform": {"branching", "depth", "bound"} or null
+                            leaves proving the value (-1: unknown); "plain": the leaves that alpha-beta
+                            values, or null if the algorithm is not worse;
+                            "uniform": {"branching", "depth", "bound"} or null
     request                 the request for this search, which can be sent again; null if unknown
 
 Columns of small numbers keep a document small: 100,000 events take about 2 MB.
@@ -117,6 +119,7 @@ def _statistics(run: Run) -> dict[str, Any]:
     return {name: getattr(counts, name) for name in names} | {
         "minimax_visited": counts.nodes,
         "minimax_evaluated": counts.leaves,
+        "plain": counts.plain,
         "minimal_leaves": -1 if counts.fewest_leaves is None else counts.fewest_leaves,
         "uniform": counts.uniform and dict(zip(("branching", "depth", "bound"), counts.uniform, strict=True)),
     }

@@ -110,7 +110,8 @@ _GROUPS: Final = {
         Example(
             "uniform",
             "3 children, 4 plies, at random",
-            "In the best order, alpha-beta visits 17 of the 81 leaves (Knuth and Moore); with the worst moves first, 79.",
+            "In the best order, alpha-beta visits 17 of the 81 leaves (Knuth and Moore); "
+            "with the worst moves first, 79.",
             partial(_uniform, 3, 4, 1),
         ),
         Example(
@@ -118,6 +119,16 @@ _GROUPS: Final = {
             "3 children, 9 plies, at random",
             "29,524 nodes: zoom in, or collapse plies.",
             partial(_uniform, 3, 9, 3),
+        ),
+    ),
+    "Correlated leaves": (
+        Example(
+            "correlated",
+            "5 children, 5 plies, as in games",
+            "Every move costs its player something, and one move of each node costs little. Iterative deepening values "
+            "fewer leaves than alpha-beta: a shallow search shows which move is good.",
+            lambda: write_list(uniform_tree(5, 5, "correlated", 1)),
+            "deepening",
         ),
     ),
     "Games": (

@@ -46,6 +46,7 @@ _ORDER_NAMES: Final[dict[str, str]] = {
     "best": "best first",
     "worst": "worst first",
     "random": "random",
+    "correlated": "correlated leaves",
     "hand": "by hand",
 }
 
@@ -256,6 +257,7 @@ def catalogue() -> dict[str, Any]:
                 "key": algorithm.key,
                 "name": algorithm.name,
                 "note": algorithm.summary,
+                "loses": algorithm.loses,
                 "lattice": algorithm.in_lattice,
                 "group": "In lattices" if algorithm.in_lattice else "With numbers",
             }

@@ -14,6 +14,7 @@ from search.theory.counting import fewest_leaves, minimal_leaves
 from search.theory.deepening import deepen
 from search.theory.enhanced import Memory, enhanced
 from search.theory.events import Event
+from search.theory.horizon import Counted
 from search.theory.lattice_search import Rule, deep, fold, lattice_value, naive, shallow, strong, weak
 from search.theory.lattices import Chain, Lattice
 from search.theory.minimax import minimax
@@ -70,12 +71,19 @@ class Algorithm:
     search: Callable[[_Task], int] | None = None
     rule: Rule | None = None
     view: View = "mover"
+    #: Why this algorithm may value more leaves than alpha-beta; "" if it should not.
+    loses: str = ""
 
     @property
     def in_lattice(self) -> bool:
         """Whether the algorithm searches trees of lattice elements. If so, its rule may be unsound in some lattices."""
         return self.rule is not None
 
+
+_TOO_SHALLOW: Final = (
+    "The shallow searches cost more here than they save. If leaves are independent, a shallow search says little about "
+    "which move is best. Generate a tree with correlated leaves, as in games."
+)
 
 _OF_NUMBERS: Final = (
     Algorithm(
@@ -108,12 +116,15 @@ _OF_NUMBERS: Final = (
         "Principal variation search",
         "Assumes that the first move is best, and only tests whether another move beats it.",
         lambda task: principal_variation_search(task.game, 0, watch=task.watch),
+        loses="The first move is often not the best here, so other moves pass the test and are searched twice.",
     ),
     Algorithm(
         "aspiration",
         "Alpha-beta with an aspiration window",
         "Starts with a narrow window around the expected value. If the value lies outside, widens the window.",
         _Task.aspired,
+        loses="The expected value, the average of all leaves, lies far from the value here, so it starts again. "
+        "If leaves are independent, their average says little about the value.",
     ),
     Algorithm(
         "table",
@@ -144,12 +155,14 @@ _OF_NUMBERS: Final = (
         "Iterative deepening",
         "Searches to depth 1, 2, 3 and so on with a table; each search improves the move order of the next.",
         lambda task: task.deepened(),
+        loses=_TOO_SHALLOW,
     ),
     Algorithm(
         "engine",
         "All together",
         "Iterative deepening with aspiration windows, a table, killers and history, as in chess engines.",
         lambda task: task.deepened(Killers(), History(), width=task.width),
+        loses=_TOO_SHALLOW,
     ),
 )
 
@@ -201,6 +214,8 @@ class Statistics:
     leaves: int
     #: The fewest leaves that prove the root's value (see `search.theory.counting`); None if values are not numbers.
     fewest_leaves: int | None
+    #: The leaves that alpha-beta values in the same order, if the algorithm may value more; otherwise None.
+    plain: int | None
     #: Branching factor, depth, and the result of `minimal_leaves` for them; None if the tree is not uniform.
     uniform: tuple[int, int, int] | None
 
@@ -256,7 +271,8 @@ def run(
         value = lattice_value(values, tree, algorithm.rule, recorder, children=order, force=force)
     else:
         value = _search_numbers(algorithm, tree, values, order, recorder)
-    statistics = _statistics(tree, values, recorder)
+    plain = _plain(tree, order) if algorithm.loses else None
+    statistics = _statistics(tree, values, recorder, plain)
     return Run(algorithm, tree, order, values, value, recorder.events, recorder.line(), statistics)
 
 
@@ -273,7 +289,14 @@ def _search_numbers(
     return value if tree.root_is_max else -value
 
 
-def _statistics(tree: Tree, lattice: Lattice[Any], recorder: Recorder) -> Statistics:
+def _plain(tree: Tree, order: Children) -> int:
+    """Returns the number of leaves that alpha-beta values."""
+    counted = Counted(TreeGame(tree, order))
+    alpha_beta(counted, 0)
+    return counted.leaves
+
+
+def _statistics(tree: Tree, lattice: Lattice[Any], recorder: Recorder, plain: int | None) -> Statistics:
     kinds = Counter(event.kind for event in recorder.events)
     uniform = tree.uniform()
     return Statistics(
@@ -285,5 +308,6 @@ def _statistics(tree: Tree, lattice: Lattice[Any], recorder: Recorder) -> Statis
         nodes=len(tree),
         leaves=len(tree.leaves),
         fewest_leaves=fewest_leaves(tree, lattice.parse) if isinstance(lattice, Chain) else None,
+        plain=plain,
         uniform=None if uniform is None else (*uniform, minimal_leaves(*uniform)),
     )

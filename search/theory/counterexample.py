@@ -62,7 +62,7 @@ def _shapes(nodes: int) -> Iterator[_Shape]:
     """Yields the shapes with this many nodes: a path, whose nodes have at most one leaf on each side of the path.
 
     Other trees need not be tried. A subtree beside the path to the wrong cut can be replaced by a leaf with its value,
-    and neighbouring leaves by one leaf with their join or meet. The path ends with two leaves: the cut skips the second.
+    and neighbouring leaves by one leaf with their join or meet. The path ends with two leaves, and the cut skips one.
     """
     for inner in range(3, nodes - 1):
         for beside in combinations(range(2 * (inner - 1)), nodes - inner - 2):

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 #: The sentence for each kind of event. For `update` and `keep`, `value` is now certain at `node`, and `other` is the
-#: finished child. A `leaf` also ends the visit. For `cut`, `other` is the ancestor that causes the cut, if any. For `iteration`, `value` is a depth.
+#: finished child. A `leaf` also ends the visit. For `cut`, `other` is the ancestor that causes the cut, if any. For
+#: `iteration`, `value` is a depth.
 KINDS: Final[dict[str, str]] = {
     "enter": "Visit {node}.",
     "leaf": "{node} is worth {value}.",

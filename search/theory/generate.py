@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Literal
+from typing import Final, Literal
 
 from search.theory.games import Move, Position, SearchGame
 from search.theory.trees import MAX_DEPTH, MAX_NODES, NOWHERE, Expansion, Tree, TreeError, grown_tree
 
-Arrangement = Literal["best", "worst", "random"]
+Arrangement = Literal["best", "worst", "random", "correlated"]
+
+#: With correlated leaves, one move of each node costs the mover at most 2, and each other one from 20 to 100. The good
+#: move comes first at this share of the nodes, and anywhere at the others.
+_GOOD: Final = (0, 2)
+_BAD: Final = (20, 100)
+_FIRST: Final = 0.35
 
 
 def uniform_tree(
@@ -22,10 +28,12 @@ def uniform_tree(
     """Returns a tree with `branching` children at every inner node, all leaves at `depth`, and MAX to move at the root.
 
     The leaves are distinct integers; a seed gives the same integers in every arrangement. `random` shuffles them. With
-    `worst`, every child is better for the mover than its earlier siblings, so alpha-beta visits every node: this is more
-    than the order `worst` of `search.theory.orders` achieves in other trees. With
-    `best`, the first child of every node is best, so alpha-beta visits as few nodes as possible. If `leaf` is given, it
-    generates the texts of the leaves (such as elements of a lattice), and the leaves are not sorted.
+    `worst`, every child is better for the mover than its earlier siblings, so alpha-beta visits every node. (The order
+    `worst` of `search.theory.orders` cannot achieve this in every tree.) With `best`, the first child of every node is
+    best, so alpha-beta visits as few nodes as possible. With `correlated`, the leaves are not distinct: every move
+    costs the mover something, and one move of each node costs little, as in games, where the value of a position hints
+    at the values after further moves. If `leaf` is given, it generates the texts of the leaves (such as elements of a
+    lattice), and the leaves are not sorted.
     Raises `TreeError` if the tree would be too large or too deep, `branching` is less than 1, or `depth` is negative.
     """
     if branching < 1 or depth < 0:
@@ -39,6 +47,10 @@ def uniform_tree(
     numbers = sorted(generator.sample(range(-5 * count, 5 * count + 1), count))
     if arrangement == "random":
         generator.shuffle(numbers)
+    if arrangement == "correlated":
+        numbers = [0]
+        for ply in range(depth):
+            numbers = [value + change for value in numbers for change in _changes(generator, branching, ply)]
     texts = [str(number) for number in numbers] if leaf is None else [leaf(generator) for _ in numbers]
 
     def expand(node: tuple[int, int]) -> Expansion[tuple[int, int]]:
@@ -49,11 +61,18 @@ def uniform_tree(
         below = [(ply + 1, place * branching + child) for child in range(branching)]
         # Sorted numbers rise from left to right, so MIN's best moves come first, and MAX's best moves come last.
         first_is_best = ply % 2 == 1
-        if arrangement != "random" and first_is_best != (arrangement == "best"):
+        if arrangement in ("best", "worst") and first_is_best != (arrangement == "best"):
             below.reverse()
         return "", NOWHERE, below
 
     return grown_tree((0, 0), expand)
+
+
+def _changes(generator: random.Random, branching: int, ply: int) -> list[int]:
+    """Returns by how much the moves of a node change the value, from MAX's point of view."""
+    costs = [generator.randint(*_BAD) for _ in range(branching)]
+    costs[0 if generator.random() < _FIRST else generator.randrange(branching)] = generator.randint(*_GOOD)
+    return [cost if ply % 2 else -cost for cost in costs]
 
 
 def random_tree(

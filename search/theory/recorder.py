@@ -79,7 +79,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("enter", position)
 
     def leaf(self, position: int, value: Any) -> None:
-        """Records the value of a leaf, or the estimate of an inner node at the search's horizon, and the visit's end."""
+        """Records the visit's end with a leaf's value, or with the estimate of an inner node at the search's horizon."""
         self._path[-1].exact = self._from_max(position, value)
         self._emit("leaf", position, self._path[-1].exact, "estimate" if self._tree.leaf[position] is None else "")
 
@@ -116,7 +116,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("table", position, value, reason)
 
     def leave(self, position: int, value: Any) -> None:
-        """Records the end of a visit, and whether `value` is exact or a bound. A leaf's event says the same."""
+        """Records the end of a visit, and whether `value` is exact or a bound; not again after a leaf's event."""
         visit = self._path[-1]
         value = self._from_max(position, value)
         self._returned[position] = value

@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from search.explorer.examples import EXAMPLES
 from search.theory.algorithms import ALGORITHMS, AlgorithmError, run
 from search.theory.counting import fewest_leaves
-from search.theory.generate import uniform_tree
+from search.theory.generate import Arrangement, uniform_tree
 from search.theory.lattice_search import UnsoundRuleError
 from search.theory.lattice_text import make_lattice
 from search.theory.lattices import Chain, Lattice
@@ -112,3 +113,26 @@ def test_a_run_asks_now_and_then_whether_it_is_still_wanted(key: str, text: str)
     with pytest.raises(EnoughError):
         run(read_tree(text), key, check=check)
     assert asked == 5
+
+
+def test_deepening_and_aspiration_pay_if_leaves_are_correlated_only() -> None:
+    def share(key: str, arrangement: Arrangement) -> float:
+        runs = [run(uniform_tree(4, 6, arrangement, seed), key).statistics for seed in range(6)]
+        return sum(found.evaluated for found in runs) / sum(found.plain or 0 for found in runs)
+
+    assert share("deepening", "correlated") < 0.8
+    assert share("engine", "correlated") < 0.8
+    assert share("aspiration", "correlated") < 0.95
+    assert share("deepening", "random") > 0.9
+    assert share("aspiration", "random") > 1.1
+    assert share("pvs", "random") > 1.1
+
+
+def test_the_note_of_the_example_has_the_counts() -> None:
+    tree = read_tree(EXAMPLES["uniform"].text())
+    counts = [
+        run(tree, "alpha-beta", children=ordered_children(tree, order)).statistics.evaluated
+        for order in ("best", "worst")
+    ]
+    assert counts == [17, 79]
+    assert all(str(count) in EXAMPLES["uniform"].note for count in counts)

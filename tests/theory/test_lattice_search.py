@@ -31,8 +31,7 @@ from search.theory.lattice_search import (
 from search.theory.lattice_text import make_lattice
 from search.theory.lattices import Chain, Lattice, Product
 from search.theory.tree_text import read_tree
-from search.theory.trees import NOWHERE, grown_tree
-from search.theory.trees import Tree, TreeGame
+from search.theory.trees import NOWHERE, Tree, TreeGame, grown_tree
 from search.theory.watch import Watcher
 from tests.theory.trees_at_random import DISTRIBUTIVE, FEWER_EXAMPLES, NUMBER_TREES, elements, trees_over
 

@@ -1,6 +1,6 @@
 // Statistics of trees as a table, and charts by uPlot (a classic script, hence global).
 
-import {$, count, first, isChess, make, number, tableRow} from "./shared.js";
+import {$, algorithmOf, count, first, isChess, make, number, tableRow} from "./shared.js";
 import {STATUS_NAMES} from "./trace.js";
 
 const ROWS = [["visited", "nodes visited"], ["evaluated", "leaves valued"], ["pruned", "nodes pruned"], ["cuts", "cuts"],
@@ -32,6 +32,11 @@ export function showStatistics(panels) {
   if (uniform?.depth) {
     const {branching: b, depth: d, bound} = uniform;
     parts.push(`Knuth and Moore: ${b}^${Math.ceil(d / 2)} + ${b}^${Math.floor(d / 2)} − 1 = ${number(bound)} of ${b}^${d} = ${number(statistics.leaves)}.`);
+  }
+  const {plain, evaluated} = statistics, loses = algorithmOf(shown.algorithm)?.loses;
+  if (Number.isInteger(plain)) {
+    parts.push(`Alpha-beta alone values ${count(plain, "leaf", "leaves")}, this algorithm ${number(evaluated)}.` +
+      (evaluated > plain && loses ? ` ${loses}` : ""));
   }
   $("bound").textContent = parts.join(" ");
   $("result").textContent = panels[0].index === panels[0].length
