@@ -20,7 +20,8 @@ from search.explorer.chess_document import SWITCHES, Document, RecordingError
 from search.explorer.document import build_document
 from search.explorer.examples import EXAMPLES, RECORDINGS
 from search.explorer.jobs import Job, StoppedError
-from search.theory.algorithms import ALGORITHMS, AlgorithmError, Run, run
+from search.explorer.statements import STATEMENTS
+from search.theory.algorithms import ALGORITHMS, AlgorithmError, Run, measured, run
 from search.theory.counterexample import MOST_NODES
 from search.theory.counterexample import counterexample as find_counterexample
 from search.theory.generate import Arrangement, uniform_tree
@@ -268,6 +269,10 @@ def catalogue() -> dict[str, Any]:
             {"key": example.key, "name": example.name, "group": example.group, "note": example.note}
             for example in EXAMPLES.values()
         ],
+        "statements": [
+            {"key": key, "text": statement.text, "source": statement.source, "tree": statement.tree}
+            for key, statement in STATEMENTS.items()
+        ],
         "recordings": [{"key": key, "name": name} for key, name in RECORDINGS.items()],
     }
 
@@ -357,6 +362,29 @@ def trace(body: object, job: Job) -> Document:
         order_name=asked.order_name(),
         request=asked.request,
     )
+
+
+@_answer
+def check(body: object, job: Job) -> dict[str, Any]:
+    """Checks the requested statement (see STATEMENTS) by its computation, and returns the result in words."""
+    key = _text(_fields(body, ("key",)), "key")
+    if key not in STATEMENTS:
+        raise RequestError(f"unknown statement {quoted(key)}")
+    job.go_on("computing")
+    return {"finding": STATEMENTS[key].check()}
+
+
+@_answer
+def measure(body: object, job: Job) -> dict[str, Any]:
+    """Runs the requested search without recording, and returns its processor time ("seconds") and memory ("bytes")."""
+    asked = _ask(body)
+    job.go_on("measuring")
+    if asked.algorithm not in ALGORITHMS:
+        raise RequestError(f"unknown algorithm {quoted(asked.algorithm)}")
+    seconds, size = measured(
+        asked.tree, asked.algorithm, children=asked.children(), lattice=asked.lattice, force=asked.force
+    )
+    return {"seconds": seconds, "bytes": size}
 
 
 @_answer

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ from search.theory.pvs import principal_variation_search
 from search.theory.recorder import Recorder, View
 from search.theory.table import Table
 from search.theory.trees import Children, Tree, TreeGame, shortened
+from search.theory.watch import UNWATCHED, Watcher
 
 #: The maximum number of events in a run. A search that restarts many times could produce too many to read.
 MAX_EVENTS: Final = 2_000_000
@@ -41,7 +44,7 @@ class _Task:
     plies: int
     #: The distance from the expected value to each end of the first aspiration window.
     width: int
-    watch: Recorder
+    watch: Watcher[int, int]
 
     def enhanced(self, *orderings: Ordering[int, int], table: bool = False) -> int:
         memory: Memory[int, int] = Memory(Table() if table else None, orderings)
@@ -277,7 +280,7 @@ def run(
 
 
 def _search_numbers(
-    algorithm: Algorithm, tree: Tree, lattice: Lattice[Any], order: Children, recorder: Recorder
+    algorithm: Algorithm, tree: Tree, lattice: Lattice[Any], order: Children, watch: Watcher[int, int]
 ) -> int:
     """Runs an algorithm for numbers and returns the root's value from MAX's point of view."""
     if not isinstance(lattice, Chain):
@@ -285,8 +288,34 @@ def _search_numbers(
     leaves = [value for value in tree.values(lattice.parse) if value is not None]
     width = (max(leaves) - min(leaves)) // 8 + 1
     assert algorithm.search is not None
-    value = algorithm.search(_Task(TreeGame(tree, order), tree.height, width, recorder))
+    value = algorithm.search(_Task(TreeGame(tree, order), tree.height, width, watch))
     return value if tree.root_is_max else -value
+
+
+def measured(
+    tree: Tree, key: str, *, children: Children | None = None, lattice: Lattice[Any] | None = None, force: bool = False
+) -> tuple[float, int]:
+    """Returns the processor seconds and the peak bytes of memory of a search without recording; see `run`."""
+    values = Chain().with_decimals(tree.decimals) if lattice is None else lattice
+    order = tree.children if children is None else children
+    algorithm = ALGORITHMS[key]
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), tree.height + 1000))
+
+    def search() -> None:
+        if algorithm.rule is not None:
+            lattice_value(values, tree, algorithm.rule, children=order, force=force)
+        else:
+            _search_numbers(algorithm, tree, values, order, UNWATCHED)
+
+    began = time.process_time()
+    search()
+    seconds = time.process_time() - began
+    tracemalloc.start()
+    try:
+        search()
+        return seconds, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def _plain(tree: Tree, order: Children) -> int:

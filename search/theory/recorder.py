@@ -79,7 +79,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("enter", position)
 
     def leaf(self, position: int, value: Any) -> None:
-        """Records the visit's end with a leaf's value, or with the estimate of an inner node at the search's horizon."""
+        """Records the end of the visit of a leaf, or of an inner node that the search only estimates."""
         self._path[-1].exact = self._from_max(position, value)
         self._emit("leaf", position, self._path[-1].exact, "estimate" if self._tree.leaf[position] is None else "")
 

@@ -4,7 +4,9 @@ Nested list    [[3 12 8] [2 4 6] root:[14 5 2]]   commas or spaces separate item
                `MIN` before the whole list means that MIN moves at the root
 Indented       MAX d=2 a=-inf b=+inf v=3          one line per node, children indented more than their parent; `name:`
                  MIN d=1                          before a node labels it; remarks after a node are ignored:
-                   3 a=-inf b=+inf                remaining depth, window, value, or text in parentheses
+                   3 a=-inf b=+inf                remaining depth, window, value, or text in parentheses. A node whose
+                                                  children are missing has the value v=, or, if it was (pruned), the
+                                                  bound that it reached: b= for MAX, a= for MIN
 JSON           {"mover": "max", "tree": [[3, 12, 8], {"label": "root", "children": [{"value": 2}]}]}
 
 In the first two formats, a leaf's value is a string in double quotes, or a word. A word may contain spaces only within
@@ -17,8 +19,9 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 from engine.files import parse_json
@@ -140,10 +143,15 @@ def _token(text: str, index: int, place: Place) -> re.Match[str]:
     return token
 
 
-def _grown(roots: list[_Read], root_is_max: bool) -> Tree:
+def _grown(roots: list[_Read], root_is_max: bool, printed: Mapping[int, str] = MappingProxyType({})) -> Tree:
     if not roots:
         raise TreeError("the text contains no tree", (1, 1))
-    return grown_tree(roots[0], lambda node: node, root_is_max=root_is_max)
+
+    def expand(node: _Read) -> Expansion[_Read]:
+        label, place, content = node
+        return label, place, content or printed.get(id(content), "") or content
+
+    return grown_tree(roots[0], expand, root_is_max=root_is_max)
 
 
 class _Lines:
@@ -202,7 +210,30 @@ class _Level:
     inner: int | None = None
 
 
+def _unfolded(text: str) -> str:
+    """Returns printed nodes with one node on each line; if several share a line, d= gives the indentation."""
+    nodes = re.findall(r"\b(?:MAX|MIN),?[^\S\n]+d=(\d{1,4})\b", text)
+    if len(nodes) < 2 or len(nodes) <= text.strip().count("\n") + 1:
+        return text
+
+    def line(match: re.Match[str]) -> str:
+        return "\n" + "  " * max(0, int(nodes[0]) - int(match[2])) + f"{match[1]} d={match[2]}"
+
+    return re.sub(r"\s*\b(MAX|MIN),?\s+d=(\d{1,4})\b", line, text).lstrip("\n")
+
+
+def _printed_value(line: str, is_max: bool) -> str:
+    """Returns the value of a printed node without children: its v=, or the bound at which it was cut; "" if unknown."""
+    remarks = dict(re.findall(r"\b([abv])=([^\s,()]+)", line))
+    return str(
+        remarks.get("v") or (remarks.get("b" if is_max else "a", "") if re.search(r"\(.*prun", line, re.I) else "")
+    )
+
+
 def _read_indented(text: str) -> Tree:
+    text = _unfolded(text)
+    # The values of printed nodes whose children are not printed, by the identity of their lists of children.
+    printed: dict[int, str] = {}
     root_is_max = True
     levels = [_Level(-1)]
     roots = levels[0].children
@@ -230,7 +261,8 @@ def _read_indented(text: str) -> Tree:
         level = _Level(margin)
         levels[-1].children.append((label, place, level.children))
         levels.append(level)
-    return _grown(roots, root_is_max)
+        printed[id(level.children)] = _printed_value(line, is_max)
+    return _grown(roots, root_is_max, printed)
 
 
 def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:

@@ -13,6 +13,7 @@ from search.explorer.chess_document import SWITCHES
 from search.explorer.examples import EXAMPLES
 from search.explorer.jobs import Job, StoppedError
 from search.explorer.service import Answer, RequestError
+from search.explorer.statements import STATEMENTS
 from search.theory.algorithms import ALGORITHMS, run
 from search.theory.orders import ordered_children
 from search.theory.run_text import run_as_dot, run_as_text
@@ -199,3 +200,14 @@ def test_the_catalogue_names_everything() -> None:
     assert all(row["note"] for name in ("algorithms", "lattices", "examples") for row in catalogue[name])
     assert catalogue["techniques"] == list(SWITCHES)
     assert catalogue["version"] == version()
+
+
+def test_every_statement_is_judged_as_it_is() -> None:
+    findings = {key: service.check({"key": key})["finding"] for key in STATEMENTS}
+    wrong = {key for key, finding in findings.items() if finding.startswith("No")}
+    assert wrong == {"half_is_saved", "still_gets_two", "eight_plies_of_chess", "strong_is_always_sound"}
+    assert "511 of 65,536 leaves, 2.00 roots" in findings["square_root"]
+    assert "4,096 of 4,096" in findings["worst_case"]
+    assert "instead of 8" in findings["twice_as_deep"]
+    assert "step 5 finds 5, step 8, which is alpha-beta, 5, and minimax 5" in findings["derivation"]
+    assert all(f"def {key}" in statement.source for key, statement in STATEMENTS.items())

@@ -257,3 +257,13 @@ def test_a_run_that_is_written_can_be_read_as_a_tree(key: str) -> None:
     tree = built([[[generator.randint(0, 9) for _ in range(3)] for _ in range(3)] for _ in range(3)], root_is_max=False)
     again = read_tree(run_as_text(run(tree, key)))
     assert (again.parent, again.leaf, again.root_is_max) == (tree.parent, tree.leaf, False)
+
+
+def test_a_printed_tree_is_read_also_if_its_lines_were_joined() -> None:
+    printed = "MAX, d=4, a=10, b=30 MIN, d=3, a=10, b=30 MAX, d=2, a=10, b=15 (Pruned!)"
+    lines = "MAX, d=4, a=10, b=30\n  MIN, d=3, a=10, b=30\n    MAX, d=2, a=10, b=15 (Pruned!)"
+    assert read_tree(printed) == read_tree(lines) == read_tree("[[15]]")
+    more = "MIN d=2 a=-inf b=+inf\n  MAX d=1 v=4\n  MAX d=1 a=-inf b=4\n    3\n    7 (leaf)\n  MAX d=1 b=4 (pruned)"
+    assert read_tree(more) == read_tree("MIN [4 [3 7] 4]")
+    with pytest.raises(TreeError, match="must have a value"):
+        read_tree("MAX d=2 a=1 b=2\n  MIN d=1 a=1 b=2")

@@ -7,9 +7,10 @@ import {fillLegend} from "./legend.js";
 import {isStatic, startPython} from "./local.js";
 import {chooseOrder, chooseSeed, collapseBelow, mayMove, move, moveBy, selectNode, showNode, toggleSelected, walk} from "./node.js";
 import {Panel} from "./panel.js";
+import {fillStatements} from "./statements.js";
 import {checkQuiz, startQuiz, toggleGuess} from "./quiz.js";
 import {countCosts, countNodeCosts, showRecording} from "./recording.js";
-import {chooseExample, chooseIteration, choosePosition, generate, initialise, knownPositions, openTab, searchChess, setTree, showChoices, watchFail} from "./searching.js";
+import {chooseExample, chooseIteration, choosePosition, generate, initialise, knownPositions, measure, openTab, searchChess, setTree, showChoices, watchFail} from "./searching.js";
 import {ask, busily, complain, stop} from "./server.js";
 import {$, fill, first, isChess, isGuessing, number, state} from "./shared.js";
 import {countChart, showOutline} from "./statistics.js";
@@ -122,7 +123,8 @@ function connect() {
   each("export", exportAs);
   for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copyFrom(button.dataset.copy, button));
   each("tab", openTab);
-  const clicks = {generate, initialise, share, "chess-search": searchChess, "count-costs": countCosts, "watch-fail": watchFail,
+  const clicks = {generate, initialise, share, "chess-search": searchChess, "count-costs": countCosts, "watch-fail": watchFail, measure,
+    "check-statements": () => { pause(); $("statements-dialog").showModal(); },
     "count-node-costs": countNodeCosts, "quiz-start": startQuiz, "quiz-check": checkQuiz};
   for (const [id, action] of Object.entries(clicks)) on(id, "click", action);
   on("known", "change", () => choosePosition($("known").value));
@@ -159,10 +161,11 @@ async function start() {
   fillLegend();
   await busily(async () => {
     const catalogue = await ask("catalogue");
-    const {address, examples, recordings, algorithms, lattices, techniques} = catalogue;
+    const {address, examples, recordings, statements, algorithms, lattices, techniques} = catalogue;
     Object.assign(state, {address, examples, algorithms, lattices, techniques});
     $("version").textContent = catalogue.version;
     fill($("example"), examples);
+    fillStatements(statements);
     fill($("recorded"), recordings, [new Option("choose …", "")]);
     fill($("algorithm"), algorithms);
     fill($("compare"), algorithms, [new Option("nothing", "")]);

@@ -46,6 +46,7 @@ export class Panel {
     const samePlaces = this.trace?.nodes === trace.nodes && this.trace?.document.title === document.title &&
       this.trace.children.every((children, node) => children.every((child, i) => child === trace.children[node][i]));
     this.trace = trace;
+    this.measured = null;
     this.replay = new Replay(trace);
     this.model = new TreeModel(trace);
     if (!samePlaces || this.pinned >= trace.nodes) this.pinned = -1;

@@ -5,7 +5,7 @@ import {stopQuiz} from "./quiz.js";
 import {showRecording} from "./recording.js";
 import {abandon, busily, isStopping, say, search} from "./server.js";
 import {$, algorithmOf, isChess, number, state} from "./shared.js";
-import {countChart} from "./statistics.js";
+import {countChart, showStatistics} from "./statistics.js";
 import {pause, seek} from "./stepping.js";
 import {kindOf} from "./trace.js";
 
@@ -183,6 +183,18 @@ export async function chooseExample(key) {
     if (example.lattice || isLattice) $("compare").value = "";
     showChoices();
     await initialise();
+  });
+}
+
+/** Measures time and memory of the searches that are shown. */
+export async function measure() {
+  if (isChess() || !state.request) return;
+  const {compare, ...one} = state.request;
+  await busily(async () => {
+    for (const [panel, algorithm] of state.panels.map((panel, i) => [panel, i ? compare : one.algorithm])) {
+      panel.measured = await search("measure", {...one, algorithm, lattice: latticeInUse(algorithm)});
+    }
+    showStatistics(state.panels);
   });
 }
 

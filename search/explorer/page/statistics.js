@@ -15,8 +15,11 @@ export function showStatistics(panels) {
   head.push("minimax");
   const minimax = (name) => ({visited: "minimax_visited", evaluated: "minimax_evaluated"})[name];
   const rows = ROWS.map(([name, label]) => {
+    // Visits and leaves also as a share of those of minimax.
+    const all = minimax(name) ? panels[0].trace.statistics[minimax(name)] : 0;
+    const share = (value) => number(value) + (all ? ` (${(100 * value / all).toFixed(value === all ? 0 : 1)} %)` : "");
     const cells = [label, ...panels.map((panel) => number(panel.replay.counter(name))),
-      ...panels.map((panel) => number(panel.trace.statistics[name])),
+      ...panels.map((panel) => share(panel.trace.statistics[name])),
       minimax(name) ? number(panels[0].trace.statistics[minimax(name)]) : "0"];
     const row = tableRow(cells);
     for (let i = 1 + panels.length; i < 1 + 2 * panels.length; i++) row.cells[i].classList.add("spoils");
@@ -24,6 +27,11 @@ export function showStatistics(panels) {
     return row;
   });
   $("statistics").tHead.replaceChildren(tableRow(head, "th"));
+  const measured = panels.map((panel) => panel.measured);
+  if (measured.every(Boolean)) {
+    rows.push(tableRow(["time", ...panels.map(() => ""), ...measured.map(({seconds}) => `${(1000 * seconds).toPrecision(3)} ms`), ""]));
+    rows.push(tableRow(["memory", ...panels.map(() => ""), ...measured.map(({bytes}) => `${(bytes / 1024).toPrecision(3)} KiB`), ""]));
+  }
   $("statistics").tBodies[0].replaceChildren(...rows);
   const {statistics, document: shown} = panels[0].trace;
   const parts = [];

@@ -179,7 +179,9 @@ class Shown:
         """One column of the statistics, by the names of the document."""
         names = ("visited", "evaluated", "pruned", "cuts", "table_hits")
         rows = self.table("statistics")
-        return {name: int(row[column].replace(",", "")) for name, row in zip(names, rows, strict=True)}
+        return {
+            name: int(row[column].partition(" ")[0].replace(",", "")) for name, row in zip(names, rows, strict=False)
+        }
 
     def every_event(self) -> list[tuple[str, str, list[int]]]:
         """After each event: the explanation, the path, and the counts."""

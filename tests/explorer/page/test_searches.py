@@ -261,3 +261,18 @@ def test_a_rule_is_watched_failing(shown: Shown) -> None:
     shown.choose("lattice", "sets")
     shown.click("watch-fail")
     assert "sets need" in shown.message
+
+
+def test_statements_are_checked_in_cells(shown: Shown) -> None:
+    shown.click("check-statements")
+    for key, expected in (
+        ("half_is_saved", "25%"),
+        ("eight_plies_of_chess", "656 billion"),
+        ("still_gets_two", "-1000"),
+    ):
+        shown.page.click(f"[data-key={key}] button:has-text('Run')")
+        shown.settle()
+        assert expected in shown.page.inner_text(f"[data-key={key}] .finding")
+    shown.page.click("[data-key=half_is_saved] button:has-text('Show the tree')")
+    shown.settle()
+    assert shown.counts(2)["evaluated"] == 3

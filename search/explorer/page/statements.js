@@ -1,0 +1,27 @@
+// Statements about alpha-beta, each in a cell whose code can be run.
+
+import {initialise, openTab, setTree} from "./searching.js";
+import {busily, search} from "./server.js";
+import {$, make} from "./shared.js";
+
+/** Fills the dialog with a cell for each of `statements`, rows of {key, text, source, tree}. */
+export function fillStatements(statements) {
+  $("statements").replaceChildren(...statements.map(({key, text, source, tree}) => {
+    const cell = make("section", "", {className: "cell"}), finding = make("p", "", {className: "finding", ariaLive: "polite"});
+    const code = make("details");
+    code.append(make("summary", "Code"), make("pre", source, {tabIndex: 0}));
+    const run = make("button", "Run", {type: "button", onclick: () => busily(async () => {
+      finding.textContent = "Computing …";
+      finding.textContent = (await search("check", {key})).finding;
+    }).then((done) => { if (finding.textContent === "Computing …") finding.textContent = "This could not be computed."; return done; })});
+    const show = make("button", "Show the tree", {type: "button", hidden: !tree, onclick: () => {
+      $("statements-dialog").close();
+      setTree(tree, text);
+      openTab("text");
+      initialise();
+    }});
+    cell.append(make("p", `“${text}”`), finding, run, " ", show, code);
+    cell.dataset.key = key;
+    return cell;
+  }));
+}
