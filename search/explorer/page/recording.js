@@ -88,6 +88,7 @@ export function showBoard(panel, node) {
   // The side to move at the root is at the bottom.
   const side = panel.recording.position.split(" ")[1] === "b" ? "b" : "w";
   if (board.getOrientation() !== side && !board.boardTurning) board.setOrientation(side);
+  $("board").querySelector("svg")?.setAttribute("aria-label", `Position ${placement}`);
   $("board").dataset.placement = placement;
   $("board-line").textContent = panel.facts(node)[0][1];
   for (const square of $("board").querySelectorAll("rect.square")) {

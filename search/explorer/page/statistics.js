@@ -9,7 +9,7 @@ const ROWS = [["visited", "nodes visited"], ["evaluated", "leaves valued"], ["pr
 /** Shows counts of one or two searches (now and in all) and of minimax, and the leaves of the minimal tree. */
 export function showStatistics(panels) {
   const two = panels.length > 1;
-  const head = [""];
+  const head = ["count"];
   panels.forEach((_, i) => head.push(two ? `${"AB"[i]} now` : "now"));
   panels.forEach((_, i) => head.push(two ? `${"AB"[i]} in all` : "in all"));
   head.push("minimax");
