@@ -228,8 +228,8 @@ function drawNode(surface, colours, look, x, y, scale, isRoomy) {
   } else if (look.value) {
     surface.text(x, below + size * 0.6, look.value, size * 0.95, colours.ink, true, colours.paper);
   }
-  const hasWindow = look.window && scale >= WINDOW_SCALE && (isRoomy || look.current);
-  if (look.label && scale >= WINDOW_SCALE) surface.text(x, y - r - size * 0.75, look.label, size * 0.85, colours.ink, false, colours.paper);
+  const hasWindow = look.window && scale >= WINDOW_SCALE && (isRoomy || look.current || inside || !look.value);
+  if (look.label && scale >= WINDOW_SCALE) surface.text(x, y - r - size * 0.75 - (look.chosen ? 12 : look.current ? 9 : 0), look.label, size * 0.85, colours.ink, false, colours.paper);
   if (hasWindow) {
     surface.text(x, below + size * (inside || !look.value ? 0.6 : 1.6), look.window, size * 0.82, colours.ink, false, colours.paper);
   }
