@@ -80,7 +80,9 @@ CPU_NAME: str
 CPU_FEATURES: dict[str, bool]
 #: Whether PEXT, instead of magic multiplication, indexes the tables of sliding attacks. `SECATEUR_PEXT=0` forbids it.
 USE_PEXT: bool
-_LEVEL = ALL_LEVELS[os.environ[LEVEL_VARIABLE]] if BUILDING else None if _LIBRARY is None else _LIBRARY.level
+_LEVEL = ALL_LEVELS.get(os.environ.get(LEVEL_VARIABLE, "")) if BUILDING else None
+if _LIBRARY is not None:
+    _LEVEL = _LIBRARY.level
 if _LEVEL is not None:
     CPU_NAME, CPU_FEATURES, USE_PEXT = _LEVEL.cpu, dict.fromkeys(_LEVEL.features, True), _LEVEL.pext
 else:

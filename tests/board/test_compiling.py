@@ -176,7 +176,7 @@ print("done")
 def test_make_help_lists_all_targets() -> None:
     done = subprocess.run(["make", "-s", "help"], cwd=PROJECT, capture_output=True, text=True, check=True)
     makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
-    (targets,) = re.findall(r"^TARGETS := (.*) FORCE$", makefile, re.MULTILINE)
+    (targets,) = re.findall(r"^GOALS := (.*) FORCE$", makefile, re.MULTILINE)
     rows = dict(re.findall(r"^make (\S+) +(\S.*)$", done.stdout, re.MULTILINE))
     assert sorted(rows) == sorted(targets.split())
     assert len(done.stdout.splitlines()) == len(rows)
