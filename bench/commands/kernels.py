@@ -232,7 +232,8 @@ def _take(wheels: list[Path]) -> int:
 
 
 def _list() -> int:
-    """Prints a line for each level, then remarks on libraries that are not used, then which kernels are in use.
+    """Prints a line for each level, for each library for other platforms, and for each remark on libraries that are not
+    used, then which kernels are in use.
 
     Returns 1 if a library is invalid, or if neither a library nor Numba can be used, else 0.
     """
@@ -251,6 +252,17 @@ def _list() -> int:
             continue
         where = "" if library.runs_here() else ", does not run on this processor"
         print(f"{level.name:<20} {_size(path)}, {library.description.compiler}{where}")
+    others = [(target, level) for target in TARGETS if target != HERE for level in target.levels]
+    for target, level in others:
+        path = library_path(level, place, target)
+        if path.exists():
+            try:
+                found = fitting_description(path, level, sources, target)
+            except LibraryError as error:
+                print(f"{_shown(target, level)}: {error}")
+                status = 1
+                continue
+            print(f"{_shown(target, level)}: {_size(path)}, {found.compiler}")
     chosen, remarks = choose()
     for remark in remarks:
         print(remark)

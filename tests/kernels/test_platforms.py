@@ -203,6 +203,21 @@ def test_windows_libraries_do_the_same_under_wine(foreign: Path, level: Level, t
         assert done.returncode == 0
 
 
+def test_list_shows_the_libraries_for_other_platforms(tmp_path: Path) -> None:
+    (tmp_path / "arm64.dylib").write_bytes(b"damaged")
+    done = subprocess.run(
+        [sys.executable, str(PROJECT / "uci_main.py"), "kernels", "list"],
+        env={**os.environ, FOLDER_VARIABLE: str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    path = tmp_path / "arm64.dylib"
+    assert f"macos-arm64 arm64: {path}: damaged, or not a library of kernels\n" in done.stdout
+    assert "windows" not in done.stdout
+
+
 # --- AArch64 -------------------------------------------------------------------------------------------------------
 
 
