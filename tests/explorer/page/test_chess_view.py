@@ -99,7 +99,7 @@ def test_each_step_shows_node_and_board_together(shown: Shown, recorded: Recorde
             assert facts["stage"] == stages[tree.stage[row]]
             assert facts["ended"].startswith(tree.end[row] + ": ")
             assert facts["moves"] == f"{tree.moves_searched[row]} searched, {tree.moves_pruned[row]} skipped"
-            assert facts["below"] == f"{tree.size[row] - 1} visits"
+            assert facts["below"] == f"{tree.size[row] - 1:,} visit{'' if tree.size[row] == 2 else 's'}"
             skipped: dict[str, list[str]] = {}
             for move, reason in tree.skips[row].items():
                 skipped.setdefault(reason, []).append(tree.board(row).san(chess.Move.from_uci(move)))
