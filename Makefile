@@ -14,8 +14,13 @@ KERNELS := $(wildcard engine/*.py engine/board/*.py engine/compiler/*.py eval/*.
 	eval/terms/*.py search/*.py search/kernels/*.py)
 
 # Makes an environment in a folder. A working environment is kept, because the user may have edited files in it.
-VENV_IN = $(1)/bin/python -m pip --version >/dev/null 2>&1 || \
-	$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(1)
+VENV_IN = if [ ! -e $(1)/pyvenv.cfg ]; then \
+	$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(1); else $(call RUNS_IN,$(1)) && \
+	{ $(1)/bin/python -m pip --version >/dev/null 2>&1 || $(1)/bin/python -m ensurepip >/dev/null; }; fi
+
+# Says so if the environment's Python does not run, for example because another version has replaced it.
+RUNS_IN = { $(1)/bin/python -c '' 2>/dev/null || { \
+	echo "secateur: $(1): its Python does not run any more; move the folder elsewhere, then run make again" >&2; exit 1; }; }
 
 # Puts this folder on the environment's import path. The environment may have been copied from another folder. A file
 # with other lines than two that a checkout writes is a user's.
@@ -75,6 +80,7 @@ endif
 # If EXE is given, the executable must work after this folder is deleted: OpenBench builds in a temporary folder.
 # Check it at each run of `make`: the sources may have changed, or this folder may be a copy of another.
 $(EXE): $(VENV)/.warm FORCE
+	@$(call RUNS_IN,$(VENV))
 	@$(PATHS)
 ifeq ($(origin EXE),command line)
 	@$(TELL) "copying the engine" $(BIN)/python -m engine.compiler.launcher --standing "$@" </dev/null >&2

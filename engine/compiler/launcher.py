@@ -117,7 +117,8 @@ def _sweep(root: Path) -> None:
             unused = time.time() - copy.lstat().st_mtime
             if _COPY.fullmatch(copy.name) and unused > KEEP_SECONDS and listed(copy, _MARKER_TEXT):
                 remove_listed(copy, _MARKER_TEXT)
-                say(f"secateur: removed {shown(copy)}, which was not used for {unused / 86400:.0f} days")
+                what = f"the engine in {shown(copy)}" if copy.exists() else shown(copy)
+                say(f"secateur: removed {what}, which was not used for {unused / 86400:.0f} days")
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:

@@ -162,14 +162,14 @@ def _remove_pool(new: Path) -> None:
 def begin_run(folder: Path, run: Run, start: bytes | None, overwrite: bool) -> None:
     """Writes `run.json` and, with `start`, `start.snet`, which is the contents of the start network's file, or None.
 
-    Before that, removes the pool and the checkpoint of an earlier run, renames its other files and prints their new
-    names. Raises OSError, and the other errors of `check_new`.
+    Before that, removes the positions and the checkpoint of an earlier run, renames its other files and prints their
+    new names. Raises OSError, and the other errors of `check_new`.
     """
     check_new(folder, overwrite)  # checked again, because making the pool may take hours
     check_only_writer(folder)
     kept = []
     for path in (folder / name for name in _FILES if (folder / name).exists()):
-        if path.name in (START, LOG, RUN):
+        if path.name in (START, LOG, RUN, FACTS):
             names = (path.with_stem(f"{path.stem}-old-{number}".removesuffix("-1")) for number in count(1))
             kept.append(path.rename(next(name for name in names if not os.path.lexists(name))).name)
         else:

@@ -456,7 +456,7 @@ def decode_archive(path: Path, archive: bytes | mmap.mmap) -> bytes:
             raise ShardError(f"{shown(path)}: is corrupt: wrong checksum")
     start = ARCHIVE.itemsize + int(head["head"])
     size, games = int(head["block_games"]), int(head["blocks"]) * int(head["block_games"])
-    if games > _MOST_GAMES or head["positions"] > _MOST_GAMES << 8:
+    if not 0 < games <= _MOST_GAMES or head["positions"] > _MOST_GAMES << 8:
         raise ShardError(f"{shown(path)}: is corrupt: its counts")
     decoded = decode_games(archive[start:], games, int(head["positions"]))
     if decoded is None:

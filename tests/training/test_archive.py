@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import zlib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -170,6 +172,25 @@ def test_every_damage_is_noticed(made: Path, archived: Path, tmp_path: Path) -> 
             read_shard(path)
 
 
+def test_an_archive_without_games_is_corrupt(made: Path, archived: Path, tmp_path: Path) -> None:
+    data = bytearray(next((archived / made.name).iterdir()).read_bytes())
+    head = np.frombuffer(data, ARCHIVE, 1)
+    head["block_games"], head["positions"] = 0, 0
+    head["crc"] = zlib.crc32(data[16:])
+    path = tmp_path / "shard-000000.archive"
+    path.write_bytes(data)
+    with pytest.raises(ShardError, match="is corrupt: its counts"):
+        read_shard(path)
+
+
+@compiled_only
+def test_a_run_may_have_any_name(made: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(made, tmp_path / os.fsdecode(b"games \xff")))
+    archive_runs([folder], tmp_path / "archive", None, no_report)
+    (run,) = restore_runs(tmp_path / "archive", tmp_path / "back", no_report)
+    assert run == folder.name
+
+
 @compiled_only
 def test_blocks_of_different_sizes_cannot_be_archived(records: list[Record], tmp_path: Path) -> None:
     with closing(ShardWriter(tmp_path, 0, {})) as writer:
@@ -246,7 +267,7 @@ def test_restoring_checks_the_manifest(made: Path, archived: Path, tmp_path: Pat
     (copy / MANIFEST).write_text(manifest.replace("shard-000000", "../shard-000000"), encoding="utf-8")
     with pytest.raises(ShardError, match=r"manifest\.json: is damaged: .* is no file in it"):
         restore_runs(copy, tmp_path / "back", no_report)
-    for text in ("", "{}", '{"runs": {"a": {}}}', '{"runs": []}'):
+    for text in ("", "{}", '{"runs": {"a": {}}}', '{"runs": []}', '{"runs": {"..": {}}}', '{"runs": {"../a": {}}}'):
         (copy / MANIFEST).write_text(text, encoding="utf-8")
         with pytest.raises(ShardError, match=r"manifest\.json: is damaged: "):
             read_manifest(copy)

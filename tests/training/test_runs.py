@@ -256,7 +256,7 @@ def test_records_of_an_earlier_run_are_kept_beside(
     assert uci_main.main([*given, "--start", str(trained)]) == 0
     before = contents(folder)
     capsys.readouterr()
-    for end, names in (("", ("start", "log", "run")), ("-2", ("log", "run"))):
+    for end, names in (("", ("start", "log", "pool", "run")), ("-2", ("log", "pool", "run"))):
         assert uci_main.main([*given, "--seed", "2"]) == 0
         kept = {
             name: f"{name}-old{end}{Path(old).suffix}" for name in names for old in before if Path(old).stem == name
@@ -264,7 +264,7 @@ def test_records_of_an_earlier_run_are_kept_beside(
         told = f"secateur train: {folder}: the earlier run is kept in part: {', '.join(kept.values())}\n"
         note = f"note: {tmp_path / 'net.snet'}: the old contents are in {tmp_path / f'net-old{end}.snet'}\n"
         assert sorted(capsys.readouterr().err.splitlines(keepends=True)) == sorted([told, note])
-    for old in ("start.snet", "log.jsonl", "run.json"):
+    for old in ("start.snet", "log.jsonl", "pool.json", "run.json"):
         path = Path(old)
         assert (folder / f"{path.stem}-old{path.suffix}").read_bytes() == before[old]
 
@@ -337,7 +337,7 @@ def test_the_earlier_run_stays_until_the_new_one_can_begin(
         assert words in capsys.readouterr().err
         assert contents(folder) == before
     assert uci_main.main([*given, "--overwrite"]) == 0
-    assert contents(folder).keys() == before.keys() | {"log-old.jsonl", "run-old.json"}
+    assert contents(folder).keys() == before.keys() | {"log-old.jsonl", "pool-old.json", "run-old.json"}
     assert load_run(folder).recipe.seed == 3
     assert len((folder / "log.jsonl").read_bytes().splitlines()) == 3
 
