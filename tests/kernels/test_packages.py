@@ -389,13 +389,13 @@ def test_a_stand_alone_program_takes_the_place_of_an_older_one(tmp_path: Path, m
     appears = True
     for number in (2, 3):
         said = f"{target / 'secateur' / 'mine'} was not built by this command, or has changed; move it elsewhere"
-        assert standalone.main(target) == f"{said}; the new files are in {target / f'secateur-{number}'}"
+        assert standalone.main(target) == f"{said}; the new program is in {target / f'secateur-{number}'}"
         assert (target / f"secateur-{number}" / "_internal" / f"file of {number}").exists()
         (target / "secateur" / "mine").unlink()
     appears = False
     with monkeypatch.context() as patch:  # the file appears later still
         patch.setattr(standalone, "remove_listed", lambda *_: None)
-        said = f"{target / 'secateur'}: Directory not empty; the new files are in {target / 'secateur-4'}"
+        said = f"{target / 'secateur'}: Directory not empty; the new program is in {target / 'secateur-4'}"
         assert standalone.main(target) == said
     mine = target / "secateur" / "_internal" / "mine"
     mine.touch()

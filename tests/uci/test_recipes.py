@@ -136,7 +136,7 @@ def test_the_extras_of_the_documents_exist() -> None:
         text = (PROJECT / name).read_text(encoding="utf-8")
         # Of the project: ".[jit,lab]", or its folder with [jit] behind it.
         extras = {extra for found in re.findall(r"(?:\.|-source)\[([\w,]+)\]", text) for extra in found.split(",")}
-        assert "jit" in extras
+        assert "jit" in extras or name == "docs/guis.md"
         assert extras <= set(PYPROJECT["project"]["optional-dependencies"])
 
 
