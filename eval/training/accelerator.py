@@ -93,9 +93,9 @@ class Accelerator:
                 targets[begin:end],
             )
 
-        parts = np.array_split(chunks, self._recipe.threads)
-        begins = np.cumsum([0, *(len(part) * CHUNK for part in parts)])
-        tasks = [threads.submit(work, part, int(begin)) for part, begin in zip(parts, begins, strict=False)]
+        parts = np.split(chunks, self._recipe.threads)  # equal parts: `Recipe` checks that
+        size = count // len(parts)
+        tasks = [threads.submit(work, part, number * size) for number, part in enumerate(parts)]
 
         def arrays() -> tuple[npt.NDArray[Any], ...]:
             for task in tasks:

@@ -18,7 +18,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -170,8 +169,7 @@ def begin_run(folder: Path, run: Run, start: bytes | None, overwrite: bool) -> N
     kept = []
     for path in (folder / name for name in _FILES if (folder / name).exists()):
         if path.name in (START, LOG, RUN, FACTS):
-            names = (path.with_stem(f"{path.stem}-old-{number}".removesuffix("-1")) for number in count(1))
-            kept.append(path.rename(next(name for name in names if not os.path.lexists(name))).name)
+            kept.append(path.rename(output_of(folder, path.name).beside("-old").path).name)
         else:
             path.unlink()
     if kept:

@@ -213,10 +213,11 @@ class Trainer:
         self.layers = layers_of(state.parameters, recipe.hidden, recipe.buckets)
         self._blend = Blend(float(recipe.result_share), float(self.scale))
         self._accelerator = None if recipe.device == "cpu" else Accelerator(recipe, self.scale)
-        size = len(state.parameters)
-        self._gradients = new_vector(recipe.threads * size).reshape(recipe.threads, size)
+        # The accelerator has its own gradients; validation needs the scratch memory of one thread.
+        size, threads = len(state.parameters), recipe.threads if self._accelerator is None else 1
+        self._gradients = new_vector(threads * size).reshape(threads, size)
         self._gradient_layers = [layers_of(row, recipe.hidden, recipe.buckets) for row in self._gradients]
-        self._scratch = [new_scratch(recipe.hidden) for _ in range(recipe.threads)]
+        self._scratch = [new_scratch(recipe.hidden) for _ in range(threads)]
 
     @property
     def is_finished(self) -> bool:
