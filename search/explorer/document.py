@@ -13,6 +13,7 @@
     reasons                 [{"key", "text"}]; the first is empty and stands for no reason
     texts                   values and bounds as text, from MAX's view
     result                  {"value": text, "line": nodes of the principal variation}
+    code                    "view", "functions", "spans", "places": see `search.explorer.listing`
     statistics              "visited", "evaluated", "pruned", "cuts", "table_hits"; "nodes" and "leaves" of the tree,
                             which are also "minimax_visited" and "minimax_evaluated"; "minimal_leaves", the fewest
                             leaves proving the value (-1: unknown); "plain": the leaves that alpha-beta
@@ -28,6 +29,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from search.explorer.chess_document import FORMAT, VERSION, Document
+from search.explorer.listing import listing
 from search.theory.algorithms import Run
 from search.theory.events import KINDS, REASONS
 from search.theory.orders import visiting_order
@@ -73,6 +75,7 @@ def build_document(
         "reasons": [{"key": key, "text": REASONS.get(key, "")} for key in _REASONS],
         "texts": texts,
         "result": {"value": run.lattice.format(run.value), "line": list(run.line)},
+        "code": listing(run),
         "statistics": _statistics(run),
         "request": request,
     }

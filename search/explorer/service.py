@@ -48,6 +48,7 @@ _ORDER_NAMES: Final[dict[str, str]] = {
     "worst": "worst first",
     "random": "random",
     "correlated": "correlated leaves",
+    "ordered": "correlated leaves, good moves first",
     "hand": "by hand",
 }
 

@@ -9,8 +9,10 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Final
 
+from search.theory import smallest_depth
 from search.theory.algorithms import run
 from search.theory.counterexample import counterexample
 from search.theory.counting import effective_branching, minimal_leaves
@@ -106,10 +108,14 @@ class Statement:
     check: Callable[[], str]
     tree: str = ""
 
+    #: A module whose code belongs to the statement.
+    module: ModuleType | None = None
+
     @property
     def source(self) -> str:
-        """The source of the function."""
-        return inspect.getsource(self.check)
+        """The source of the function and of the module."""
+        sources = [inspect.getsource(part) for part in (self.check, self.module) if part is not None]
+        return "\n\n".join(sources)
 
 
 #: The statements by the names of their functions.
@@ -124,7 +130,12 @@ STATEMENTS: Final[dict[str, Statement]] = {
         Statement("With good ordering, alpha-beta looks at the square root of the positions.", square_root),
         Statement("In the worst order, alpha-beta looks at all positions.", worst_case),
         Statement("Alpha-beta searches twice as deep with the same work.", twice_as_deep),
-        Statement("A minimum that stops early leads to alpha-beta, step by step.", derivation, "[[5 6] [7 4] [3 2]]"),
+        Statement(
+            "A minimum that stops early leads to alpha-beta, step by step.",
+            derivation,
+            "[[5 6] [7 4] [3 2]]",
+            smallest_depth,
+        ),
         Statement("The strong rule for lattices needs no distributivity.", strong_is_always_sound),
         Statement(
             "The values of games with several possible worlds form a distributive lattice.", sets_are_distributive

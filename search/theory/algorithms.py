@@ -8,9 +8,10 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any, Final
 
-from search.theory.alphabeta import alpha_beta, fail_hard
+from search.theory.alphabeta import alpha_beta, fail_hard, maximum, minimum
 from search.theory.aspiration import aspirate
 from search.theory.counting import fewest_leaves, minimal_leaves
 from search.theory.deepening import deepen
@@ -103,6 +104,13 @@ _OF_NUMBERS: Final = (
         lambda task: negamax(task.game, 0, task.watch),
     ),
     Algorithm(
+        "two-sided",
+        "Alpha-beta, one function for each side",
+        "Skips nodes that cannot change the root's value. One function for each side: the easiest code to read.",
+        lambda task: (maximum if task.game.root_is_max else minimum)(task.game, 0, watch=task.watch),
+        view="max",
+    ),
+    Algorithm(
         "fail-hard",
         "Alpha-beta, fail-hard",
         "Skips nodes that cannot change the root's value, and never returns a value outside the window.",
@@ -119,7 +127,8 @@ _OF_NUMBERS: Final = (
         "Principal variation search",
         "Assumes that the first move is best, and only tests whether another move beats it.",
         lambda task: principal_variation_search(task.game, 0, watch=task.watch),
-        loses="The first move is often not the best here, so other moves pass the test and are searched twice.",
+        loses="The first move is often not the best here, so other moves pass the test and are searched twice. "
+        "Generate a tree with good moves first.",
     ),
     Algorithm(
         "aspiration",
@@ -236,6 +245,9 @@ class Run:
     #: The root's value, from MAX's point of view.
     value: Any
     events: list[Event]
+    #: The places in the code that the events come from (see `Recorder`).
+    places: list[int]
+    lines: list[tuple[CodeType, int]]
     #: The principal variation, starting at the root (see `Recorder.line`).
     line: list[int]
     statistics: Statistics
@@ -266,7 +278,7 @@ def run(
         values = values.with_decimals(tree.decimals)
     order = tree.children if children is None else children
     view: View = "max" if algorithm.in_lattice else algorithm.view
-    recorder = Recorder(tree, order, view, most_events=MAX_EVENTS, check=check)
+    recorder = Recorder(tree, order, view, in_lattice=algorithm.in_lattice, most_events=MAX_EVENTS, check=check)
     value: Any
     # The algorithms recurse once per ply. Python calls do not use the thread's C stack, so the limit may stay raised.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), tree.height + 1000))
@@ -276,7 +288,18 @@ def run(
         value = _search_numbers(algorithm, tree, values, order, recorder)
     plain = _plain(tree, order) if algorithm.loses else None
     statistics = _statistics(tree, values, recorder, plain)
-    return Run(algorithm, tree, order, values, value, recorder.events, recorder.line(), statistics)
+    return Run(
+        algorithm,
+        tree,
+        order,
+        values,
+        value,
+        recorder.events,
+        recorder.places,
+        list(recorder.lines),
+        recorder.line(),
+        statistics,
+    )
 
 
 def _search_numbers(
@@ -289,7 +312,7 @@ def _search_numbers(
     width = (max(leaves) - min(leaves)) // 8 + 1
     assert algorithm.search is not None
     value = algorithm.search(_Task(TreeGame(tree, order), tree.height, width, watch))
-    return value if tree.root_is_max else -value
+    return value if tree.root_is_max or algorithm.view == "max" else -value
 
 
 def measured(

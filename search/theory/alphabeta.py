@@ -4,7 +4,8 @@
 window, alpha is the value that the side to move is already sure of, and beta is the value to which the opponent can
 limit that side elsewhere. If a move is worth at least beta, the opponent can avoid the position, and its search stops.
 
-The two versions differ in what they return if the value lies outside the window.
+`maximum` and `minimum` are alpha-beta with one function for each side. The other two versions merge them into one, and
+differ in what they return if the value lies outside the window.
 """
 
 from __future__ import annotations
@@ -12,7 +13,65 @@ from __future__ import annotations
 from search.theory.games import INFINITE, Game, Move, Position
 from search.theory.watch import UNWATCHED, Watcher
 
-__all__ = ["INFINITE", "alpha_beta", "fail_hard"]
+__all__ = ["INFINITE", "alpha_beta", "fail_hard", "maximum", "minimum"]
+
+
+def maximum(
+    game: Game[Position, Move],
+    position: Position,
+    alpha: int = -INFINITE,
+    beta: int = INFINITE,
+    watch: Watcher[Position, int] = UNWATCHED,
+) -> int:
+    """Returns the minimax value of `position`, with MAX to move, or a bound on it, as `alpha_beta` does.
+
+    All values, including those passed to `watch`, are from MAX's point of view.
+    """
+    watch.enter(position, alpha, beta)
+    best, is_leaf = -INFINITE, True
+    for move in game.moves(position):
+        is_leaf = False
+        child = game.apply(position, move)
+        value = minimum(game, child, alpha, beta, watch)
+        best = max(best, value)
+        alpha = max(alpha, best)
+        watch.back(position, child, best, alpha, beta)
+        if best >= beta:
+            watch.cut(position)
+            break
+    if is_leaf:
+        best = game.value(position)
+        watch.leaf(position, best)
+    watch.leave(position, best)
+    return best
+
+
+def minimum(
+    game: Game[Position, Move],
+    position: Position,
+    alpha: int = -INFINITE,
+    beta: int = INFINITE,
+    watch: Watcher[Position, int] = UNWATCHED,
+) -> int:
+    """Returns the minimax value of `position`, with MIN to move, or a bound on it; all values are from MAX's view."""
+    watch.enter(position, alpha, beta)
+    best, is_leaf = INFINITE, True
+    for move in game.moves(position):
+        is_leaf = False
+        child = game.apply(position, move)
+        value = maximum(game, child, alpha, beta, watch)
+        best = min(best, value)
+        beta = min(beta, best)
+        watch.back(position, child, best, alpha, beta)
+        if best <= alpha:
+            watch.cut(position)
+            break
+    if is_leaf:
+        # The game's value is from the view of MIN, who would be to move.
+        best = -game.value(position)
+        watch.leaf(position, best)
+    watch.leave(position, best)
+    return best
 
 
 def fail_hard(
@@ -32,7 +91,8 @@ def fail_hard(
     for move in game.moves(position):
         is_leaf = False
         child = game.apply(position, move)
-        certain = max(certain, -fail_hard(game, child, -beta, -certain, watch))
+        value = -fail_hard(game, child, -beta, -certain, watch)
+        certain = max(certain, value)
         # A clamped value that is not above alpha says only that no move so far beats alpha, so None is reported.
         watch.back(position, child, certain if certain > alpha else None, certain, beta)
         if certain >= beta:

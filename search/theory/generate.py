@@ -9,13 +9,13 @@ from typing import Final, Literal
 from search.theory.games import Move, Position, SearchGame
 from search.theory.trees import MAX_DEPTH, MAX_NODES, NOWHERE, Expansion, Tree, TreeError, grown_tree
 
-Arrangement = Literal["best", "worst", "random", "correlated"]
+Arrangement = Literal["best", "worst", "random", "correlated", "ordered"]
 
-#: With correlated leaves, one move of each node costs the mover at most 2, and each other one from 20 to 100. The good
-#: move comes first at this share of the nodes, and anywhere at the others.
+#: With correlated leaves, one move of each node costs the mover at most 2, and each other one from 20 to 100.
 _GOOD: Final = (0, 2)
 _BAD: Final = (20, 100)
-_FIRST: Final = 0.35
+#: The good move comes first at this share of the nodes, and anywhere at the others.
+_FIRST: Final = {"correlated": 0.35, "ordered": 0.9}
 
 
 def uniform_tree(
@@ -32,8 +32,8 @@ def uniform_tree(
     `worst` of `search.theory.orders` cannot achieve this in every tree.) With `best`, the first child of every node is
     best, so alpha-beta visits as few nodes as possible. With `correlated`, the leaves are not distinct: every move
     costs the mover something, and one move of each node costs little, as in games, where the value of a position hints
-    at the values after further moves. If `leaf` is given, it generates the texts of the leaves (such as elements of a
-    lattice), and the leaves are not sorted.
+    at the values after further moves. With `ordered`, this good move also comes first at most nodes. If `leaf` is
+    given, it generates the texts of the leaves (such as elements of a lattice), and the leaves are not sorted.
     Raises `TreeError` if the tree would be too large or too deep, `branching` is less than 1, or `depth` is negative.
     """
     if branching < 1 or depth < 0:
@@ -47,10 +47,14 @@ def uniform_tree(
     numbers = sorted(generator.sample(range(-5 * count, 5 * count + 1), count))
     if arrangement == "random":
         generator.shuffle(numbers)
-    if arrangement == "correlated":
+    if arrangement in _FIRST:
         numbers = [0]
         for ply in range(depth):
-            numbers = [value + change for value in numbers for change in _changes(generator, branching, ply)]
+            numbers = [
+                value + change
+                for value in numbers
+                for change in _changes(generator, branching, ply, _FIRST[arrangement])
+            ]
     texts = [str(number) for number in numbers] if leaf is None else [leaf(generator) for _ in numbers]
 
     def expand(node: tuple[int, int]) -> Expansion[tuple[int, int]]:
@@ -68,10 +72,13 @@ def uniform_tree(
     return grown_tree((0, 0), expand)
 
 
-def _changes(generator: random.Random, branching: int, ply: int) -> list[int]:
-    """Returns by how much the moves of a node change the value, from MAX's point of view."""
+def _changes(generator: random.Random, branching: int, ply: int, first: float) -> list[int]:
+    """Returns by how much the moves of a node change the value, from MAX's point of view.
+
+    The good move comes first with the probability `first`, in addition to its chance among all moves.
+    """
     costs = [generator.randint(*_BAD) for _ in range(branching)]
-    costs[0 if generator.random() < _FIRST else generator.randrange(branching)] = generator.randint(*_GOOD)
+    costs[0 if generator.random() < first else generator.randrange(branching)] = generator.randint(*_GOOD)
     return [cost if ply % 2 else -cost for cost in costs]
 
 

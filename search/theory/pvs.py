@@ -2,7 +2,8 @@
 
 To test whether a move beats alpha, the null window (alpha, alpha + 1) suffices. It tends to cause more cutoffs than a
 wider window, because no integer lies inside it. A move is searched again for its exact value only if its value in the
-test is between alpha and beta. With good ordering, this is rare. (The idea of testing a move before searching it is
+test is between alpha and beta. The value in the test is then the new alpha, because the test has proved it as a lower
+bound. With good ordering, searching again is rare. (The idea of testing a move before searching it is
 from Pearl's SCOUT, "Asymptotic properties of minimax trees and game-searching procedures", Artificial Intelligence 14,
 1980. This form, Fishburn's minimal window search, is from Marsland and Campbell, "Parallel search of strongly ordered
 game trees", Computing Surveys 14, 1982.)
@@ -33,8 +34,8 @@ def principal_variation_search(
             watch.window(child, -floor - 1, -floor, "null-window")
             value = -principal_variation_search(game, child, -floor - 1, -floor, watch)
             if floor < value < beta:
-                watch.window(child, -beta, -floor, "re-search")
-                value = -principal_variation_search(game, child, -beta, -floor, watch)
+                watch.window(child, -beta, -value, "re-search")
+                value = -principal_variation_search(game, child, -beta, -value, watch)
         if best is None or value > best:
             best = value
             floor = max(floor, best)

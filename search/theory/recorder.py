@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any, Final, Literal
 
 from search.theory.events import Event
@@ -44,8 +46,12 @@ class _Visit:
 class Recorder(Watcher[int, Any]):
     """A watcher that collects the events of one search of `tree`; the positions of the search are the tree's nodes.
 
-    `children` is the order of the children before move ordering. `view` must be "max" for a search in a lattice. Raises
-    `TreeError` if there are more than `most_events` events. `check` is called every few events; it may raise an error.
+    `children` is the order of the children before move ordering. `view` must be "max" for a search in a lattice
+    (`in_lattice`). Raises `TreeError` if there are more than `most_events` events. `check` is called every few events;
+    it may raise an error.
+
+    `places[i]` is the place in the code from which event number i comes: an index into the keys of `lines`, which are
+    pairs of a function's code and a line of its file.
     """
 
     def __init__(
@@ -54,15 +60,18 @@ class Recorder(Watcher[int, Any]):
         children: Children,
         view: View,
         *,
+        in_lattice: bool = False,
         most_events: int = 1 << 62,
         check: Callable[[], None] | None = None,
     ) -> None:
         self.events: list[Event] = []
+        self.places: list[int] = []
+        self.lines: dict[tuple[CodeType, int], int] = {}
         self.table_hits = 0
         self._tree = tree
         self._children = children
         self._view = view
-        self._in_lattice = view == "max"
+        self._in_lattice = in_lattice
         self._most_events = most_events
         self._check = check
         self._path: list[_Visit] = []
@@ -130,7 +139,7 @@ class Recorder(Watcher[int, Any]):
 
     def iteration(self, position: int, depth: int) -> None:
         """Records the start of an iteration. No other event has a depth as its value."""
-        self.events.append(Event("iteration", position, value=depth))
+        self._add(Event("iteration", position, value=depth))
 
     def window(self, position: int, alpha: Any, beta: Any, reason: str) -> None:
         """Records the window of the next search of `position`; a fail low for MIN becomes a fail high for MAX."""
@@ -138,7 +147,7 @@ class Recorder(Watcher[int, Any]):
             self._scouted = position
         elif self._sign(position) < 0:
             reason = {"fail-low": "fail-high", "fail-high": "fail-low"}.get(reason, reason)
-        self.events.append(Event("window", position, *self._window(position, alpha, beta), reason=reason))
+        self._add(Event("window", position, *self._window(position, alpha, beta), reason=reason))
 
     def line(self) -> list[int]:
         """Returns the nodes of the principal variation from the root, as far as the search found them.
@@ -158,7 +167,13 @@ class Recorder(Watcher[int, Any]):
             self._check()
         if len(self.events) >= self._most_events:
             raise TreeError(f"this search takes more than {self._most_events:,} steps: choose a smaller tree")
-        self.events.append(Event(kind, node, visit.alpha, visit.beta, value, reason, other))
+        self._add(Event(kind, node, visit.alpha, visit.beta, value, reason, other), 3)
+
+    def _add(self, event: Event, up: int = 2) -> None:
+        """Adds an event. The search is `up` calls above this one."""
+        frame = sys._getframe(up)
+        self.events.append(event)
+        self.places.append(self.lines.setdefault((frame.f_code, frame.f_lineno), len(self.lines)))
 
     def _sign(self, node: int) -> int:
         """Returns -1 if the algorithm values this node from MIN's point of view, else 1."""

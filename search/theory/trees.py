@@ -250,6 +250,7 @@ class TreeGame:
 
     def __init__(self, tree: Tree, children: Children | None = None) -> None:
         self._tree = tree
+        self.root_is_max = tree.root_is_max
         self._values = tree.integers()
         self._number = [0] * len(tree)
         for siblings in tree.children:

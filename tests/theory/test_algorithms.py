@@ -128,7 +128,12 @@ def test_deepening_and_aspiration_pay_if_leaves_are_correlated_only() -> None:
     assert share("pvs", "random") > 1.1
 
 
-def test_the_note_of_the_example_has_the_counts() -> None:
+def test_principal_variation_search_pays_if_good_moves_come_first() -> None:
+    runs = [run(uniform_tree(5, 5, "ordered", seed), "pvs").statistics for seed in range(20)]
+    assert sum(found.evaluated for found in runs) < 0.99 * sum(found.plain or 0 for found in runs)
+
+
+def test_the_notes_of_the_examples_have_the_counts() -> None:
     tree = read_tree(EXAMPLES["uniform"].text())
     counts = [
         run(tree, "alpha-beta", children=ordered_children(tree, order)).statistics.evaluated
@@ -136,3 +141,5 @@ def test_the_note_of_the_example_has_the_counts() -> None:
     ]
     assert counts == [17, 79]
     assert all(str(count) in EXAMPLES["uniform"].note for count in counts)
+    found = run(read_tree(EXAMPLES["ordered"].text()), "pvs").statistics
+    assert f"values {found.evaluated} leaves, alpha-beta {found.plain}" in EXAMPLES["ordered"].note

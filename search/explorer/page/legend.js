@@ -6,7 +6,7 @@ const KEYS = [
   ["n", "step"], ["b", "step back"], ["space", "run, pause"], ["c", "run to the next cut"], ["r", "reset"], ["e", "to the end"],
   ["← → ↑ ↓", "select sibling, parent, child"], ["Enter", "collapse or expand the selected node"],
   ["[  ]", "move the selected node earlier or later among its siblings"], ["q", "mark the selected node in the quiz"], ["+  −", "zoom"], ["0", "fit the whole tree"],
-  ["f", "follow the search"], ["i", "edit the tree: tap a triangle to add a leaf, or a leaf to change its value"], ["a", "add a child to the selected node"],
+  ["f", "follow the search"], ["k", "show the code that runs"], ["i", "edit the tree: tap a triangle to add a leaf, or a leaf to change its value"], ["a", "add a child to the selected node"],
   ["v", "change the value of the selected leaf"], ["Del", "remove the pinned node"], ["Ctrl+Z  Ctrl+Y", "undo, redo"], ["Esc", "stop a search"], ["?", "show this table"],
 ];
 

@@ -1,6 +1,7 @@
 // Starts the page: makes its parts, connects its controls, and shows its first tree.
 
 import {ChessPanel} from "./chess.js";
+import {toggleCode} from "./code.js";
 import {copyFrom, exportAs, importFile, open, openRecording, restore, share} from "./files.js";
 import {editSelected, forgetChanges, mayEdit, redo, setEditing, showUndo, tapNode, undo} from "./edit.js";
 import {fillLegend} from "./legend.js";
@@ -25,7 +26,7 @@ const ACTIONS = {
   0: () => state.panels.forEach((panel) => panel.view.fit()), f: () => setFollow(!state.follow),
   ArrowUp: () => walk("up"), ArrowDown: () => walk("down"), ArrowLeft: () => walk("left"), ArrowRight: () => walk("right"),
   Enter: toggleSelected, "[": () => moveBy(-1), "]": () => moveBy(1), q: () => toggleGuess(first()?.selected ?? 0),
-  Escape: stop, "?": showHelp, i: () => setEditing(!state.isEditing), a: () => editSelected("add"), v: () => editSelected("set"),
+  Escape: stop, "?": showHelp, i: () => setEditing(!state.isEditing), k: () => toggleCode(), a: () => editSelected("add"), v: () => editSelected("set"),
   Delete: () => first()?.pinned > 0 && editSelected("remove"),
 };
 // Keys that would reveal the answers to the quiz.

@@ -5,7 +5,7 @@
 export const state = {
   panels: [], trees: {}, chess: null,
   request: null, title: "", base: {kind: "given", seed: 1}, hand: {},
-  follow: true, isEditing: false, quiz: null, problem: null,
+  follow: true, isEditing: false, isCodeShown: false, quiz: null, problem: null,
   address: "", examples: [], algorithms: [], lattices: [], techniques: [],
 };
 

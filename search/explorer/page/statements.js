@@ -1,6 +1,7 @@
 // Statements about alpha-beta, each in a cell whose code can be run.
 
-import {initialise, openTab, setTree} from "./searching.js";
+import {toggleCode} from "./code.js";
+import {initialise, openTab, setLattice, setTree, showChoices} from "./searching.js";
 import {busily, search} from "./server.js";
 import {$, make} from "./shared.js";
 
@@ -14,10 +15,15 @@ export function fillStatements(statements) {
       finding.textContent = "Computing …";
       finding.textContent = (await search("check", {key})).finding;
     }).then((done) => { if (finding.textContent === "Computing …") finding.textContent = "This could not be computed."; return done; })});
-    const show = make("button", "Show the tree", {type: "button", hidden: !tree, onclick: () => {
+    const show = make("button", "Step through it", {type: "button", hidden: !tree, onclick: () => {
       $("statements-dialog").close();
       setTree(tree, text);
       openTab("text");
+      setLattice(null);
+      $("algorithm").value = "two-sided";
+      $("compare").value = "";
+      showChoices();
+      toggleCode(true);
       initialise();
     }});
     cell.append(make("p", `“${text}”`), finding, run, " ", show, code);

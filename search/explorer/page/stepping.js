@@ -1,5 +1,6 @@
 // Stepping through the events of a search, at any speed, and updating the page after each step.
 
+import {showCode} from "./code.js";
 import {selectNode, showNode} from "./node.js";
 import {showBoard} from "./recording.js";
 import {$, first, isChess, make, number, position, state} from "./shared.js";
@@ -66,6 +67,7 @@ function refresh() {
   if (isChess()) showBoard(panel, panel.selected);
   else showStatistics(state.panels);
   showNode();
+  showCode();
   showOutline();
   if (!state.follow) return;
   if (!isChess()) for (const one of state.panels) if (one.index > 0) one.view.reveal(one.current);

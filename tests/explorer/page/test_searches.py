@@ -273,6 +273,6 @@ def test_statements_are_checked_in_cells(shown: Shown) -> None:
         shown.page.click(f"[data-key={key}] button:has-text('Run')")
         shown.settle()
         assert expected in shown.page.inner_text(f"[data-key={key}] .finding")
-    shown.page.click("[data-key=half_is_saved] button:has-text('Show the tree')")
+    shown.page.click("[data-key=half_is_saved] button:has-text('Step through it')")
     shown.settle()
     assert shown.counts(2)["evaluated"] == 3

@@ -24,6 +24,48 @@ def test_every_event_of_every_algorithm_is_told_as_in_python(shown: Shown) -> No
             assert told == expected, f"{key} after event {number}, {event}"
 
 
+def test_the_code_beside_the_tree_follows_the_search(shown: Shown) -> None:
+    shown.enter(SEVEN)
+    assert not shown.page.is_visible("#figure-code")
+    shown.press("k")
+    opposite = "\nMIN sees every value with the opposite sign."
+    for key, line, cut in (
+        ("two-sided", "if best <= alpha:", "if 3 <= 6  →  yes"),
+        ("alpha-beta", "if best >= beta:", f"if -3 >= -6  →  yes{opposite}"),
+    ):
+        shown.choose("algorithm", key)
+        shown.press("r", "c", "c")
+        assert shown.text("derivation") == cut
+        assert shown.page.inner_text(".running").strip() == line
+    shown.press("k")
+    assert not shown.page.is_visible("#figure-code")
+
+
+def test_values_in_the_code_are_right(shown: Shown) -> None:
+    """Python evaluates every line that the page has filled in, and finds the result that the page shows."""
+    shown.press("k")
+    for key in ("two-sided", "minimax", "negamax", "fail-hard", "alpha-beta", "pvs"):
+        shown.enter(UNIFORM)
+        shown.choose("algorithm", key)
+        every = shown.page.evaluate(
+            """() => Array.from({length: secateur.state.panels[0].length}, (_, i) => {
+                secateur.seek(i + 1);
+                return document.getElementById("derivation").textContent;
+            })"""
+        )
+        checked = 0
+        for line in "\n".join(every).replace("∞", str(1 << 30)).splitlines():
+            left, _, right = line.partition(" = ")[2].partition(" = ")
+            if right and ", beta = " not in line:
+                assert eval(left) == int(right), (key, line)
+                checked += 1
+            condition = line.removeprefix("if ").removeprefix("best is None or ").partition("  →  ")
+            if condition[1] and "best" not in condition[0]:
+                assert eval(condition[0]) is (condition[2] == "yes"), (key, line)
+                checked += 1
+        assert checked > 20, key
+
+
 def test_every_node_is_as_in_python_after_every_event(shown: Shown) -> None:
     shown.enter(TWINS)
     for key in ("alpha-beta", "table", "engine"):
