@@ -146,7 +146,7 @@ def _first_answers(address: str) -> str:
 
     first = next(iter(EXAMPLES))
     shown_first = service.example({"key": first})
-    asked: dict[str, Any] = {"text": shown_first["text"], "format": None, "algorithm": "alpha-beta", "lattice": None}
+    asked: dict[str, Any] = {"text": shown_first["text"], "format": None, "algorithm": "two-sided", "lattice": None}
     asked |= {"order": {"kind": "given", "seed": 1, "hand": {}}, "title": shown_first["title"]}
     answers = {
         "catalogue": service.catalogue() | {"address": address or project_address("Explorer")},

@@ -105,15 +105,15 @@ _OF_NUMBERS: Final = (
     ),
     Algorithm(
         "two-sided",
-        "Alpha-beta, one function for each side",
-        "Skips nodes that cannot change the root's value. One function for each side: the easiest code to read.",
+        "Alpha-beta",
+        "Skips nodes that cannot change the root's value. MAX and MIN have a function each: press Code to read them.",
         lambda task: (maximum if task.game.root_is_max else minimum)(task.game, 0, watch=task.watch),
         view="max",
     ),
     Algorithm(
         "fail-hard",
         "Alpha-beta, fail-hard",
-        "Skips nodes that cannot change the root's value, and never returns a value outside the window.",
+        "Alpha-beta as one function for both sides. It never returns a value outside the window.",
         lambda task: fail_hard(task.game, 0, watch=task.watch),
     ),
     Algorithm(

@@ -26,35 +26,35 @@ KINDS: Final[dict[str, str]] = {
 #: The sentence for each reason.
 REASONS: Final[dict[str, str]] = {
     # Cuts at a MIN node: its value can only fall, and MAX does at least as well elsewhere.
-    "alpha-shallow": "MIN can hold {node} to {value}, but one step up, at {other}, MAX is already sure of {alpha} and "
+    "alpha-shallow": "MIN can limit {node} to {value}, but one step up, at {other}, MAX is already sure of {alpha} and "
     "will avoid {node}. The remaining children cannot matter.",
-    "alpha-deep": "MIN can hold {node} to {value}, but further up, at {other}, MAX is already sure of {alpha} and will "
-    "avoid {node}. The remaining children cannot matter.",
-    "alpha-window": "MIN can hold {node} to {value}, which is not above {alpha}, the lower end of the search window. "
+    "alpha-deep": "MIN can limit {node} to {value}, but further up, at {other}, MAX is already sure of {alpha} and "
+    "will avoid {node}. The remaining children cannot matter.",
+    "alpha-window": "MIN can limit {node} to {value}, which is not above {alpha}, the lower end of the search window. "
     "{node} fails low, so the remaining children cannot matter.",
-    "alpha-scout": "MIN can hold {node} to {value}, and the null window only tests whether {node} is worth more than "
+    "alpha-scout": "MIN can limit {node} to {value}, and the null window only tests whether {node} is worth more than "
     "{alpha}. It is not.",
     # Cuts at a MAX node: its value can only rise, and MIN does at least as well elsewhere.
-    "beta-shallow": "MAX can get {value} at {node}, but one step up, at {other}, MIN can already hold MAX to {beta} "
+    "beta-shallow": "MAX can get {value} at {node}, but one step up, at {other}, MIN can already limit MAX to {beta} "
     "and will avoid {node}. The remaining children cannot matter.",
-    "beta-deep": "MAX can get {value} at {node}, but further up, at {other}, MIN can already hold MAX to {beta} and "
+    "beta-deep": "MAX can get {value} at {node}, but further up, at {other}, MIN can already limit MAX to {beta} and "
     "will avoid {node}. The remaining children cannot matter.",
     "beta-window": "MAX can get {value} at {node}, which is not below {beta}, the upper end of the search window. "
     "{node} fails high, so the remaining children cannot matter.",
     "beta-scout": "MAX can get {value} at {node}, and the null window only tests whether {node} is worth less than "
     "{beta}. It is not.",
     # Cuts in lattices: by the value of the parent, of another single node above, or of several nodes together.
-    "alpha-parent": "MIN can hold {node} to {value}, but one step up, at {other}, MAX is already sure of at least "
+    "alpha-parent": "MIN can limit {node} to {value}, but one step up, at {other}, MAX is already sure of at least "
     "this value. The remaining children cannot matter.",
-    "beta-parent": "MAX can get {value} at {node}, but one step up, at {other}, MIN can already hold MAX to at most "
+    "beta-parent": "MAX can get {value} at {node}, but one step up, at {other}, MIN can already limit MAX to at most "
     "this value. The remaining children cannot matter.",
-    "alpha-single": "MIN can hold {node} to {value}, but further up, at {other}, MAX is already sure of at least this "
+    "alpha-single": "MIN can limit {node} to {value}, but further up, at {other}, MAX is already sure of at least this "
     "value. The remaining children cannot matter.",
-    "beta-single": "MAX can get {value} at {node}, but further up, at {other}, MIN can already hold MAX to at most "
+    "beta-single": "MAX can get {value} at {node}, but further up, at {other}, MIN can already limit MAX to at most "
     "this value. The remaining children cannot matter.",
-    "alpha-join": "MIN can hold {node} to {value}, which is at most {alpha}, the join of what MAX is already sure of "
+    "alpha-join": "MIN can limit {node} to {value}, which is at most {alpha}, the join of what MAX is already sure of "
     "at the nodes above.",
-    "beta-meet": "MAX can get {value} at {node}, which is at least {beta}, the meet of what MIN can already hold MAX "
+    "beta-meet": "MAX can get {value} at {node}, which is at least {beta}, the meet of what MIN can already limit MAX "
     "to at the nodes above.",
     "alpha-strong": "{node} is worth at most {value}. The meet of this value and MIN's values at the nodes above is "
     "{beta}, which is at most {alpha}, the join of MAX's values there. The root's value cannot change.",

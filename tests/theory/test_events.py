@@ -293,7 +293,7 @@ def test_reasons_by_example() -> None:
     deep = run(read_tree("[5 [[[4 8] 2] 9]]"), "alpha-beta")
     assert ("alpha-deep", 0) in [(event.reason, event.other) for event in deep.events if event.kind == "cut"]
     sentence = explain(cuts[0], shallow.tree.name, shallow.lattice.format)
-    assert sentence.startswith("MIN can hold b to 2, but one step up, at root, MAX is already sure of 3")
+    assert sentence.startswith("MIN can limit b to 2, but one step up, at root, MAX is already sure of 3")
 
 
 def test_every_reason_can_be_given() -> None:

@@ -39,7 +39,7 @@ export function showCode() {
 function list(code) {
   listed = code;
   rows = code.functions.map(({lines}) => lines.map((line) => make("code", `${line}\n`)));
-  $("caption-code").textContent = [...new Set(code.functions.map(({file}) => file))].join(", ");
+  $("caption-code").textContent = [...new Set(code.functions.map(({file}) => file.split("/").at(-1)))].join(", ");
   $("listing").replaceChildren(...rows.map((lines) => {
     const block = make("pre");
     block.append(...lines);

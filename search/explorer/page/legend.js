@@ -41,7 +41,7 @@ const COMMON_SIGNS = [
 const WORDS = [
   ["minimax", "MAX takes the child with the largest value, MIN the child with the smallest, from the leaves up to the root. Minimax visits every node."],
   ["alpha", "the value that MAX is sure of, here or at a node above"],
-  ["beta", "the value that MIN can hold MAX to, here or at a node above"],
+  ["beta", "the value to which MIN can limit MAX, here or at a node above"],
   ["window", "the interval from alpha to beta: only values inside it can still change the value of the root"],
   ["cut", "The value so far has reached the other side's bound. That side will avoid this node, so the node's other children cannot matter."],
   ["principal variation", "best play by both sides"],

@@ -13,7 +13,7 @@ import {checkQuiz, startQuiz, toggleGuess} from "./quiz.js";
 import {countCosts, countNodeCosts, showRecording} from "./recording.js";
 import {chooseExample, chooseIteration, choosePosition, generate, initialise, knownPositions, measure, openTab, searchChess, setTree, showChoices, watchFail} from "./searching.js";
 import {ask, busily, complain, stop} from "./server.js";
-import {$, fill, first, isChess, isGuessing, number, state} from "./shared.js";
+import {$, fill, first, isChess, isGuessing, number, PLAIN, state} from "./shared.js";
 import {countChart, showOutline} from "./statistics.js";
 import {advance, jump, nextCut, pause, player, run, seek, setFollow, stepBack, stepOn, toTheEnd} from "./stepping.js";
 
@@ -114,8 +114,12 @@ function connect() {
     for (const button of document.querySelectorAll(`[data-${name}]`)) button.addEventListener("click", () => action(button.dataset[name]));
   };
   each("key", (key) => ACTIONS[key]());
-  on("welcome-cut", "click", () => { hideWelcome(); nextCut(); });
-  on("welcome-end", "click", hideWelcome);
+  on("welcome-cut", "click", () => {
+    $("welcome-first").hidden = true;
+    $("welcome-second").hidden = false;
+    nextCut();
+  });
+  for (const button of document.querySelectorAll("#welcome .close")) button.addEventListener("click", hideWelcome);
   on("outline-box", "toggle", showOutline);
   each("edit", editSelected);
   on("undo", "click", undo);
@@ -171,7 +175,7 @@ async function start() {
     fill($("algorithm"), algorithms);
     fill($("compare"), algorithms, [new Option("nothing", "")]);
     fill($("lattice"), lattices);
-    $("algorithm").value = "alpha-beta";
+    $("algorithm").value = PLAIN;
     showChoices();
     if (!isStatic) fill($("known"), await knownPositions(), [new Option("choose …", "")]);
     if (await restore()) return;

@@ -52,7 +52,7 @@ export class Panel {
     if (!samePlaces || this.pinned >= trace.nodes) this.pinned = -1;
     this.line = new Set(trace.line);
     this.onPath = new Set();
-    const order = document.order_name ? `, ${document.order_name}` : "";
+    const order = ["", "as given", undefined].includes(document.order_name) ? "" : `, ${document.order_name}`;
     this.caption.textContent = `${document.algorithm_name}${order}`;
     this.view.show(this.model, (node) => this.look(node), samePlaces);
   }

@@ -4,7 +4,7 @@ import {fillCollapseDepth} from "./node.js";
 import {stopQuiz} from "./quiz.js";
 import {showRecording} from "./recording.js";
 import {abandon, busily, isStopping, say, search} from "./server.js";
-import {$, algorithmOf, isChess, number, state} from "./shared.js";
+import {$, algorithmOf, isChess, number, PLAIN, state} from "./shared.js";
 import {countChart, showStatistics} from "./statistics.js";
 import {pause, seek} from "./stepping.js";
 import {kindOf} from "./trace.js";
@@ -166,6 +166,8 @@ export function show(documents, made) {
     countChart($("chart"), state.panels);
   }
   seek(0);
+  // On a phone, the controls stand below the tree.
+  $("trees").scrollIntoView({block: "nearest"});
 }
 
 export async function chooseExample(key) {
@@ -179,7 +181,7 @@ export async function chooseExample(key) {
     setLattice(example.lattice);
     const isLattice = algorithmOf($("algorithm").value).lattice;
     if (example.algorithm) $("algorithm").value = example.algorithm;
-    else if (isLattice) $("algorithm").value = "alpha-beta";
+    else if (isLattice) $("algorithm").value = PLAIN;
     if (example.lattice || isLattice) $("compare").value = "";
     showChoices();
     await initialise();
@@ -219,7 +221,7 @@ export async function generate() {
       arrangement: $("arrangement").value, seed: Number($("seed").value)};
     const made = await search("generate", settings);
     setTree(made.text, made.title);
-    if (algorithmOf($("algorithm").value).lattice) $("algorithm").value = "alpha-beta";
+    if (algorithmOf($("algorithm").value).lattice) $("algorithm").value = PLAIN;
     setLattice(null);
     showChoices();
     await initialise();

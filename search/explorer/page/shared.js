@@ -9,6 +9,9 @@ export const state = {
   address: "", examples: [], algorithms: [], lattices: [], techniques: [],
 };
 
+/** The algorithm that the page chooses for numbers unless the user chooses another one. */
+export const PLAIN = "two-sided";
+
 export const first = () => state.panels[0];
 export const isChess = () => state.panels.length > 0 && state.panels[0] === state.chess;
 export const position = () => Math.max(0, ...state.panels.map((panel) => panel.index));

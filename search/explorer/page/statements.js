@@ -3,7 +3,7 @@
 import {toggleCode} from "./code.js";
 import {initialise, openTab, setLattice, setTree, showChoices} from "./searching.js";
 import {busily, search} from "./server.js";
-import {$, make} from "./shared.js";
+import {$, make, PLAIN} from "./shared.js";
 
 /** Fills the dialog with a cell for each of `statements`, rows of {key, text, source, tree}. */
 export function fillStatements(statements) {
@@ -20,7 +20,7 @@ export function fillStatements(statements) {
       setTree(tree, text);
       openTab("text");
       setLattice(null);
-      $("algorithm").value = "two-sided";
+      $("algorithm").value = PLAIN;
       $("compare").value = "";
       showChoices();
       toggleCode(true);

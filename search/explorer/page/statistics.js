@@ -17,7 +17,7 @@ export function showStatistics(panels) {
   const rows = ROWS.map(([name, label]) => {
     // Visits and leaves also as a share of those of minimax.
     const all = minimax(name) ? panels[0].trace.statistics[minimax(name)] : 0;
-    const share = (value) => number(value) + (all ? ` (${(100 * value / all).toFixed(value === all ? 0 : 1)} %)` : "");
+    const share = (value) => number(value) + (all ? ` (${(100 * value / all).toFixed(value === all ? 0 : 1)}\u00a0%)` : "");
     const cells = [label, ...panels.map((panel) => number(panel.replay.counter(name))),
       ...panels.map((panel) => share(panel.trace.statistics[name])),
       minimax(name) ? number(panels[0].trace.statistics[minimax(name)]) : "0"];

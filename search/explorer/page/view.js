@@ -65,7 +65,7 @@ export class TreeView {
 
   /** The largest vertical scale at which all levels are visible. */
   get fitting() {
-    return (this.height - 2 * MARGIN) / (Math.max(1, this.layout?.levels ?? 1) * LEVEL);
+    return (this.height - 2 * MARGIN - 14) / (Math.max(1, this.layout?.levels ?? 1) * LEVEL);
   }
 
   /** The vertical scale: the horizontal scale, adjusted to the height of the browser's window. */
@@ -82,7 +82,8 @@ export class TreeView {
     // In a low browser window a tree is drawn smaller, but its texts must stay readable.
     this.kx = Math.min(1.7, (this.width - 24) / Math.max(this.layout.width, 1), Math.max(this.fitting, LEAST_FIT));
     this.tx = (this.width - this.layout.width * this.kx) / 2 - this.layout.left[this.model.root] * this.kx;
-    this.ty = MARGIN;
+    // Large texts need more room above the root.
+    this.ty = Math.max(MARGIN, 42 * this.kx + 6);
     this.draw();
   }
 

@@ -22,7 +22,7 @@ def test_a_picture_taken_now_is_as_large_and_shows_what_the_documentation_says(
             assert struct.unpack(">8sII", data[:8] + data[16:24]) == (b"\x89PNG\r\n\x1a\n", *SIZE)
         assert page.text("title") == "Seven leaves"
         assert page.counts() == {"visited": 11, "evaluated": 5, "pruned": 2, "cuts": 2, "table_hits": 0}
-        assert page.text("explanation").startswith("MIN can hold D to 3, but one step up, at root, MAX is already sure")
+        assert page.text("explanation").startswith("MIN can limit D to 3, but one step up, at root, MAX is already")
 
 
 def test_the_rules_for_lattices_visit_as_many_nodes_as_the_documentation_says() -> None:

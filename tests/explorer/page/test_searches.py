@@ -63,7 +63,7 @@ def test_examples_can_be_chosen(shown: Shown) -> None:
         shown.choose("example", key)
         assert shown.message == "", key
         assert shown.text("title") == example.name
-        assert shown.page.input_value("#algorithm") == (example.algorithm or "alpha-beta")
+        assert shown.page.input_value("#algorithm") == (example.algorithm or "two-sided")
         assert shown.page.evaluate("secateur.state.request.lattice?.spec ?? ''") == (example.lattice or ("", ""))[1]
         shown.page.click("#end")
         assert "Value at the root: " in shown.text("result")

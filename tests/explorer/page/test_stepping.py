@@ -66,6 +66,21 @@ def test_values_in_the_code_are_right(shown: Shown) -> None:
         assert checked > 20, key
 
 
+def test_newcomers_are_led_to_the_first_cut(shown: Shown) -> None:
+    assert shown.text("welcome-first").startswith("New here?")
+    shown.click("welcome-cut")
+    assert shown.text("explanation").startswith(
+        "MAX can get 7 at C, but one step up, at A, MIN can already limit MAX to 6"
+    )
+    assert "The sentence below says why" in shown.text("welcome-second")
+    before = shown.index
+    shown.page.click("#welcome-second [data-key=b]")
+    assert shown.index == before - 1
+    shown.page.click("#welcome-second .close")
+    assert not shown.page.is_visible("#welcome")
+    shown.page.evaluate("localStorage.removeItem('secateur-welcomed')")
+
+
 def test_every_node_is_as_in_python_after_every_event(shown: Shown) -> None:
     shown.enter(TWINS)
     for key in ("alpha-beta", "table", "engine"):
