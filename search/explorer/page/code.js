@@ -16,7 +16,7 @@ export function toggleCode(isWanted = !state.isCodeShown) {
 
 /** Shows the code of the first search at this moment, if the user wants to see it. */
 export function showCode() {
-  const panel = first(), code = isChess() ? null : panel?.trace?.document.code;
+  const panel = first(), code = isChess() ? null : panel?.trace?.code;
   $("figure-code").hidden = !state.isCodeShown || !code;
   if ($("figure-code").hidden) return;
   if (listed !== code) list(code);

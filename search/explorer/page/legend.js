@@ -39,6 +39,7 @@ const COMMON_SIGNS = [
 ];
 
 const WORDS = [
+  ["ply", "a move of one side: one level of the tree"],
   ["minimax", "MAX takes the child with the largest value, MIN the child with the smallest, from the leaves up to the root. Minimax visits every node."],
   ["alpha", "the value that MAX is sure of, here or at a node above"],
   ["beta", "the value to which MIN can limit MAX, here or at a node above"],
@@ -53,7 +54,7 @@ const TREE_WORDS = [
   ["join, meet", "in a lattice, the least element that is at least both values, and the greatest that is at most both. For numbers, they are max and min."],
 ];
 const CHESS_WORDS = [
-  ["ply, depth", "a ply is one side's move; depth is the number of plies still to be searched"],
+  ["depth", "the number of plies still to be searched"],
   ["reduction, extension", "the number of plies by which a move is searched less or more deeply than others"],
   ["move number 1", "the first move searched at a node; the better the order, the more often this move cuts"],
   ["minimal tree", "the smallest tree that a search without selectivity must visit to prove the value"],

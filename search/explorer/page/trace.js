@@ -62,6 +62,10 @@ export class Trace {
     for (const name of EVENT_COLUMNS) this.events[name] = Int32Array.from(events[name]);
     this.statistics = document.statistics;
     this.line = Int32Array.from(document.result.line);
+    // Documents of earlier versions have no code.
+    const {code} = document;
+    const isWhole = code?.places?.length === this.length && code.places.every((place) => code.functions[code.spans[place][0]]);
+    this.code = isWhole ? code : null;
     if (document.order) this.#reorder(document.order);
   }
 

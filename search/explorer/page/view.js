@@ -75,6 +75,9 @@ export class TreeView {
     return Math.min(Math.max(this.kx, Math.min(fitting, 2), least), Math.max(1.1, Math.min(fitting, 2)));
   }
 
+  /** The place of the root in a fitted view. */
+  get top() { return Math.max(MARGIN, 42 * this.kx + 6); }
+
   fit() {
     if (!this.layout) return;
     this.fitted = true;
@@ -83,7 +86,7 @@ export class TreeView {
     this.kx = Math.min(1.7, (this.width - 24) / Math.max(this.layout.width, 1), Math.max(this.fitting, LEAST_FIT));
     this.tx = (this.width - this.layout.width * this.kx) / 2 - this.layout.left[this.model.root] * this.kx;
     // Large texts need more room above the root.
-    this.ty = Math.max(MARGIN, 42 * this.kx + 6);
+    this.ty = this.top;
     this.draw();
   }
 
@@ -128,8 +131,11 @@ export class TreeView {
     // In a fitted view, nodes may lie at the edges.
     const marginX = this.fitted ? 0 : Math.min(60, this.width / 4), marginY = this.fitted ? 0 : Math.min(60, this.height / 4);
     if (x < marginX || x > this.width - marginX) this.tx += this.width / 2 - x;
-    if (y < marginY) this.ty += marginY - y;
-    if (y > this.height - marginY) this.ty += this.height - marginY - y;
+    // A view that follows the search leaves more room for the nodes above than for those below.
+    const [high, low] = this.isFollowing ? [0.55 * this.height, 0.75 * this.height] : [marginY, this.height - marginY];
+    if (y < high) this.ty += high - y;
+    if (y > low) this.ty += low - y;
+    if (this.isFollowing) this.ty = Math.min(this.ty, this.top);
     this.draw();
   }
 

@@ -66,6 +66,7 @@ SCENES: Final[dict[str, Callable[[Shown], None]]] = {
 
 def take(page: Shown, name: str, folder: Path) -> Path:
     """Shows a scene and saves what the window shows; no control has the focus, and nothing moves."""
+    page.page.evaluate("document.getElementById('welcome').hidden = true")
     SCENES[name](page)
     page.page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
     page.page.mouse.move(0, 0)
