@@ -168,8 +168,8 @@ export function show(documents, made) {
     countChart($("chart"), state.panels);
   }
   seek(0);
-  // On a phone, the controls stand below the tree.
-  $("trees").scrollIntoView({block: "nearest"});
+  // On a phone, the user chooses a tree below the drawing.
+  if ($("trees").getBoundingClientRect().top < 0) document.querySelector("main").scrollIntoView();
 }
 
 export async function chooseExample(key) {
