@@ -77,6 +77,8 @@ def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
     """Runs in a worker: answers each item from the pipe with (value, None) or (None, error) until the pipe closes."""
     if hasattr(os, "setsid"):
         os.setsid()
+    else:  # a console sends Ctrl-C to all its programs, and only the parent must react
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     while True:
         try:
@@ -117,7 +119,7 @@ def _die_with_parent() -> None:
 
 def _kill_group(pid: int) -> None:
     """Kills a worker and its engines, which are in one process group. On Windows, kills only the worker."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+    with contextlib.suppress(OSError):  # they may have ended
         if hasattr(os, "killpg"):
             os.killpg(pid, signal.SIGKILL)
         else:

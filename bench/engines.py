@@ -139,7 +139,8 @@ def _is_this_engine(engine: EngineSpec) -> bool:
         program = Path(engine.resolved_program())
     except EngineSpecError:
         return False
-    launchers = (PROJECT_ROOT / "secateur", Path(sys.executable).with_name("secateur"))
+    beside = (Path(sys.executable).with_name(name) for name in ("secateur", "secateur.exe"))
+    launchers = (PROJECT_ROOT / "secateur", *beside)
     return program in launchers and set(engine.command[1:]) <= {"--tuning"}
 
 
@@ -170,7 +171,11 @@ def split_command(text: str) -> tuple[str, ...]:
     """Splits a command into words unless it is a file's path. Raises `EngineSpecError` for unbalanced quotes."""
     if Path(text).is_file():
         return (text,)
+    words = shlex.shlex(text, posix=True)
+    words.whitespace_split, words.commenters = True, ""
+    if sys.platform == "win32":
+        words.escape = ""  # a backslash separates folders
     try:
-        return tuple(shlex.split(text))
+        return tuple(words)
     except ValueError as error:
         raise EngineSpecError(f"command {text!r}: {error}") from None

@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import logging
 import re
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Coroutine
@@ -112,7 +113,10 @@ class Engine(chess.engine.UciProtocol):
     async def start(cls, spec: EngineSpec) -> Engine:
         """Starts an engine and sets its options. Raises `EngineFaultError` (NOT_STARTED) if either fails."""
         try:
-            _, engine = await cls.popen([spec.resolved_program(), *spec.command[1:]], cwd=spec.directory)
+            # On Windows, Ctrl-C would also end the engines, and games would count as lost by a crash.
+            _, engine = await cls.popen(
+                [spec.resolved_program(), *spec.command[1:]], cwd=spec.directory, setpgrp=sys.platform == "win32"
+            )
         except (OSError, EngineSpecError) as error:
             why = reason(error) if isinstance(error, OSError) else str(error).removeprefix(f"engine {spec.name}: ")
             raise EngineFaultError(Termination.NOT_STARTED, f"cannot be started: {why}") from None

@@ -101,7 +101,7 @@ def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:
         _refuse_irregular(path, os.fstat(descriptor).st_mode)
         if mode[0] == "w":
             os.ftruncate(descriptor, 0)
-        if hasattr(os, "set_blocking"):
+        if hasattr(os, "O_NONBLOCK"):  # on Windows, only pipes have this mode
             os.set_blocking(descriptor, True)
         return os.fdopen(descriptor, mode.replace("x", "w"), **options)
     except BaseException:

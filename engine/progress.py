@@ -56,7 +56,7 @@ def _write(text: str) -> None:
     if stream is None:
         return
     with suppress(OSError, ValueError):
-        if is_own:
+        if is_own and sys.platform != "win32":  # only Python's stream writes every letter to a Windows console
             # Bypass Python's buffer: a thread blocked on it would keep the program from exiting.
             os.write(stream.fileno(), text.encode(errors="replace"))
         else:

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +33,7 @@ import numpy as np
 
 from engine.compiler import compiling, library
 from engine.compiler.cache_folder import CACHE_VARIABLE, open_cache, renew
-from engine.compiler.levels import AARCH64, ALL_LEVELS, SLOW_PEXT_CPUS, widest_vectors
+from engine.compiler.levels import AARCH64, ALL_LEVELS, HERE, SLOW_PEXT_CPUS, widest_vectors
 from engine.compiler.library import (
     BUILD,
     KERNELS_VARIABLE,
@@ -87,7 +86,7 @@ if _LEVEL is not None:
     CPU_NAME, CPU_FEATURES, USE_PEXT = _LEVEL.cpu, dict.fromkeys(_LEVEL.features, True), _LEVEL.pext
 else:
     CPU_NAME, CPU_FEATURES = numba_hooks.processor()
-    if platform.machine() in AARCH64:
+    if HERE.machine in AARCH64:
         CPU_FEATURES["neon"] = True  # LLVM does not report it on every system
     has_fast_pext = CPU_FEATURES.get("bmi2", False) and CPU_NAME not in SLOW_PEXT_CPUS
     USE_PEXT = has_fast_pext and os.environ.get(PEXT_VARIABLE, "1") != "0"
@@ -126,7 +125,7 @@ def build_hash() -> str:
     features = ",".join(sorted(name for name, present in CPU_FEATURES.items() if present))
     versions = (sys.implementation.cache_tag, sys.version, numba.__version__, llvmlite.__version__, np.__version__)
     options = (f"pext={USE_PEXT}", f"vectors={VECTOR_BITS}", f"tracing={TRACING}", f"checked={CHECKED}")
-    for part in (*versions, platform.machine(), CPU_NAME, features, *options):
+    for part in (*versions, HERE.machine, CPU_NAME, features, *options):
         digest.update(str(part).encode() + b"\0")
     add_sources(digest, kernel_sources())
     digest.update(_companion.encode())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import platform
 import sys
+import sysconfig
 from dataclasses import dataclass
 from typing import Final
 
@@ -130,8 +131,16 @@ def target_of(system: str, machine: str) -> Target:
     return next(found, Target(f"{system}-{machine}".lower(), system, machine))
 
 
+def machine() -> str:
+    """Returns the machine's name as `platform.machine` does; on Windows, that of the machines that run this Python.
+
+    There, `platform.machine` may take seconds, and it names an ARM processor even if that emulates x86-64.
+    """
+    return sysconfig.get_platform().removeprefix("win-").upper() if sys.platform == "win32" else platform.machine()
+
+
 #: The platform of this machine, and its levels, best first.
-HERE: Final = target_of(sys.platform, platform.machine())
+HERE: Final = target_of(sys.platform, machine())
 LEVELS: Final = HERE.levels
 
 #: The levels of all platforms, by name. A level of another kind of processor may be built here, but not used.

@@ -50,7 +50,7 @@ def remarks() -> list[str]:
 
 def compiler_report() -> str:
     """Returns the answer to `compiler`: the kernels' compiler, the processor features in use and software versions."""
-    vectors = {0: "none", 256: "AVX2", 512: "AVX-512"}[jit.VECTOR_BITS]
+    vectors = {0: "none", 128: "NEON", 256: "AVX2", 512: "AVX-512"}[jit.VECTOR_BITS]
     return (
         f"{jit.compiler_report()}\n"
         f"Processor: sliding attacks by {'PEXT' if jit.USE_PEXT else 'magic multiplication'}, vectors: {vectors}\n"

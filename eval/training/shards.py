@@ -163,6 +163,7 @@ class ShardWriter:
                 raise ShardError(f"{self._finished}: {self.path.name} also exists; remove one of them")
             shard = read_shard(self._finished)
             check_head(self._finished, (shard.number, shard.settings), number, settings)
+            del shard  # Windows does not rename a mapped file
             open_regular(self._finished, "r+b").close()  # raises if the file is write-protected
             self._finished.rename(self.path)
         self.blocks = self.positions = self._games = self._crc = 0

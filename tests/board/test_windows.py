@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import ctypes
 import io
+import os
 import queue
 import signal
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.engines import split_command
 from engine import windows
+from engine.compiler import levels
+from engine.files import read_bytes
 from engine.progress import Line
 from engine.uci.loop import converse
 from engine.uci.options import memory_mebibytes
@@ -148,6 +153,34 @@ def test_elsewhere_bytes_that_are_not_utf_8_are_kept() -> None:
     if sys.platform == "win32":
         pytest.skip("is Windows")
     assert windows.decoded(b"n\xff.snet") == "n\udcff.snet"
+
+
+@pytest.mark.usefixtures("on_windows")
+@pytest.mark.parametrize(("built_for", "machine"), [("win-amd64", "AMD64"), ("win-arm64", "ARM64"), ("win32", "WIN32")])
+def test_the_machine_is_the_one_that_python_is_built_for(
+    monkeypatch: pytest.MonkeyPatch, built_for: str, machine: str
+) -> None:
+    monkeypatch.setattr("platform.machine", None)  # may take seconds
+    monkeypatch.setattr("sysconfig.get_platform", lambda: built_for)
+    assert levels.machine() == machine
+
+
+def test_files_open_although_only_pipes_have_a_blocking_mode(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As Python 3.12 does on Windows, where there is no O_NONBLOCK."""
+
+    def refuse(descriptor: int, blocking: bool) -> None:
+        raise OSError("Invalid function")
+
+    monkeypatch.delattr(os, "O_NONBLOCK", raising=False)
+    monkeypatch.setattr(os, "set_blocking", refuse, raising=False)
+    (tmp_path / "file").write_bytes(b"text")
+    assert read_bytes(tmp_path / "file", 10) == b"text"
+
+
+@pytest.mark.usefixtures("on_windows")
+def test_a_backslash_in_a_command_separates_folders() -> None:
+    assert split_command(r'"C:\My Engines\new.exe" --hash 16') == (r"C:\My Engines\new.exe", "--hash", "16")
+    assert split_command(r"C:\new\table.exe -x #1") == (r"C:\new\table.exe", "-x", "#1")
 
 
 def test_lines_with_carriage_returns_and_the_end_of_input(tmp_path: Any) -> None:
