@@ -59,11 +59,11 @@ Run these commands in this folder. None of them has been run yet.
 ```sh
 sha256sum --check SHA256SUMS                                # the files are complete
 gpg --armor --detach-sign SHA256SUMS                        # signs the checksums, and so all files
-python -m twine upload *.whl secateur-{version}.tar.gz      # publishes the wheels and the sources as a Python package
+python -m twine upload *.whl secateur-{version}.tar.gz          # publishes the wheels and the sources for pip
 ```
 
-Then attach all files to the release page, with NOTES.md as its text. On macOS, sign the libraries in the wheels only if
-a checksum of the kernels is not needed: a new signature changes the file.
+Then attach all files to the release page, with NOTES.md as its text. Do not sign the libraries in the macOS wheels: the
+linker has signed them, and Secateur refuses a library that has changed.
 """
 
 

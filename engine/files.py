@@ -8,14 +8,17 @@ import os
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import isfinite
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
 
 from engine.errors import CommandError
 from engine.progress import say
+
+T = TypeVar("T")
 
 #: Messages quote at most this number of characters of a user's input.
 QUOTE_LENGTH: Final = 160
@@ -417,6 +420,8 @@ def locked(path: Path, remove: bool = False) -> Iterator[None]:
     finally:
         with _locked_files.pop(target) as file, suppress(OSError):
             if remove and is_new and leads_to(target, file) and not os.fstat(file.fileno()).st_size:
+                if sys.platform == "win32":
+                    file.close()  # Windows does not delete an open file
                 target.unlink()
 
 
@@ -444,15 +449,17 @@ def _open_locked(target: Path, path: Path) -> tuple[IO[Any], bool]:
 def _move(scratch: Path, target: Path) -> None:
     """Moves the file `scratch` to `target`. If this process has locked the old target, locks the new one."""
     old = _locked_files.get(target)
+    if sys.platform == "win32":
+        if old is not None:
+            old.close()  # Windows can neither move nor replace an open file
+        try:
+            _patiently(lambda: scratch.replace(target))
+        finally:
+            if old is not None:
+                _locked_files[target], _ = _patiently(lambda: _open_locked(target, target))
+        return
     if old is None:
         scratch.replace(target)
-        return
-    if sys.platform == "win32":  # Windows can neither move nor replace an open file
-        old.close()
-        try:
-            scratch.replace(target)
-        finally:
-            _locked_files[target], _ = _open_locked(target, target)
         return
     new = open_regular(scratch, "a+b")
     try:
@@ -463,6 +470,15 @@ def _move(scratch: Path, target: Path) -> None:
         raise
     _locked_files[target] = new
     old.close()
+
+
+def _patiently(work: Callable[[], T]) -> T:
+    """Calls `work`, for a second again and again if another program, such as a virus scanner, has the file open."""
+    for _ in range(100):
+        with suppress(PermissionError, BlockingIOError):
+            return work()
+        time.sleep(0.01)
+    return work()
 
 
 def _lock(file: IO[Any], path: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import io
+import itertools
 import os
 import queue
 import signal
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ import pytest
 from bench.engines import split_command
 from engine import windows
 from engine.compiler import levels
-from engine.files import read_bytes
+from engine.files import read_bytes, replace_file
 from engine.progress import Line
 from engine.uci.loop import converse
 from engine.uci.options import memory_mebibytes
@@ -175,6 +177,27 @@ def test_files_open_although_only_pipes_have_a_blocking_mode(monkeypatch: pytest
     monkeypatch.setattr(os, "set_blocking", refuse, raising=False)
     (tmp_path / "file").write_bytes(b"text")
     assert read_bytes(tmp_path / "file", 10) == b"text"
+
+
+@pytest.mark.usefixtures("on_windows")
+@pytest.mark.parametrize("failures", [0, 2, 999])
+def test_a_file_that_another_program_has_open_for_a_moment_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, failures: int
+) -> None:
+    replace, tries = Path.replace, itertools.count()
+
+    def refused_at_first(scratch: Path, target: Path) -> Path:
+        if next(tries) < failures:
+            raise PermissionError(13, "Access is denied", str(scratch))
+        return replace(scratch, target)
+
+    monkeypatch.setattr(Path, "replace", refused_at_first)
+    path = tmp_path / "file"
+    path.write_text("old")
+    is_closed = failures < 999
+    with nullcontext() if is_closed else pytest.raises(PermissionError, match="Access is denied"):
+        replace_file(path, "new")
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("file", "new" if is_closed else "old")]
 
 
 @pytest.mark.usefixtures("on_windows")
