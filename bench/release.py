@@ -163,7 +163,7 @@ def _release(fresh: Path, program: Path) -> None:
     number = version()
     licences = fresh / "licences"
     licences.mkdir()
-    for name, path in _licences().items():
+    for name, path in _licences(program).items():
         shutil.copy(path, licences / f"{name}.txt")
     _pack(program, licences, fresh / f"secateur-{number}-{HERE.name}.tar.gz")
     (fresh / "NOTES.md").write_text(notes((PROJECT_ROOT / "CHANGELOG.md").read_text("utf-8")), "utf-8")
@@ -179,8 +179,11 @@ def notes(changelog: str) -> str:
     return next(section for section in sections if section.startswith("## ")).strip() + "\n"
 
 
-def _licences() -> dict[str, Path]:
-    """Returns the licence files by the names of their programs. Raises ReleaseError if one is missing."""
+def _licences(program: Path) -> dict[str, Path]:
+    """Returns the licence files by the names of their programs. Raises ReleaseError if one is missing.
+
+    Among them are those of the system's libraries in the stand-alone program, if Debian's package manager knows them.
+    """
     found = {"secateur": PROJECT_ROOT / "LICENSE", "python": Path(sysconfig.get_path("stdlib"), "LICENSE.txt")}
     for name in ("numpy", "chess"):
         files = [file for file in metadata.files(name) or [] if re.match("LICEN[CS]E", file.name)]
@@ -188,6 +191,10 @@ def _licences() -> dict[str, Path]:
             found[name] = Path(str(files[0].locate()))
         elif name == "chess":  # its wheel has no copy of the licence that Secateur has, too
             found[name] = PROJECT_ROOT / "LICENSE"
+    for library in (program / "_internal").glob("lib*.so*") if shutil.which("dpkg") else ():
+        owner = subprocess.run(["dpkg", "-S", f"*/{library.name}"], capture_output=True, text=True, check=False).stdout
+        if package := owner.partition(":")[0]:
+            found[package] = Path("/usr/share/doc", package, "copyright")
     for name, path in found.items():
         if not path.is_file():
             raise ReleaseError(f"{path}: the licence of {name} is missing")

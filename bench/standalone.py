@@ -30,8 +30,9 @@ PACKAGES = ("engine", "search", "eval", "bench")
 #: The first line of a program's marker file, which lists the program's files.
 MARKER_TEXT = "Secateur made this folder, and puts the next program that it makes in its place.\n"
 
-#: Large modules that Secateur does not use.
-LEFT_OUT = "_tkinter lib2to3 numpy.distutils numpy.f2py pkg_resources pydoc_data setuptools sqlite3 tkinter".split()
+#: Large modules that Secateur does not use. Without OpenSSL, Python computes checksums itself.
+LEFT_OUT = "_hashlib _ssl _tkinter lib2to3 numpy.distutils numpy.f2py pkg_resources pydoc_data readline".split()
+LEFT_OUT += "setuptools sqlite3 ssl tkinter".split()
 
 #: Files whose debug symbols (half of Python's size) are stripped. Stripping kernels would invalidate their checksums.
 WITH_SYMBOLS = ("libpython*.so*", "python3*/lib-dynload/*.so")
