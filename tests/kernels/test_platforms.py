@@ -24,7 +24,17 @@ from pathlib import Path
 import pytest
 
 from engine.compiler import jit, linking
-from engine.compiler.levels import ALL_LEVELS, HERE, SLOW_PEXT_CPUS, TARGETS, Level, Target, levels_of, target_of
+from engine.compiler.levels import (
+    ALL_LEVELS,
+    HERE,
+    LEVELS,
+    SLOW_PEXT_CPUS,
+    TARGETS,
+    Level,
+    Target,
+    levels_of,
+    target_of,
+)
 from engine.compiler.library import (
     FOLDER_VARIABLE,
     KERNELS_VARIABLE,
@@ -159,11 +169,11 @@ print(instructions(SCRELU_DOTS[128]), instructions(SCRELU_DOTS[0]))
 
 @pytest.fixture(scope="session")
 def foreign(level: Level, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with libraries for all platforms: of x86-64, the second level and this machine's."""
+    """A folder with libraries for all platforms: of x86-64, levels 2, 3 and this machine's."""
     if find_spec("ziglang") is None:
         pytest.skip("needs the package ziglang")
     folder = tmp_path_factory.mktemp("foreign") if jit.CACHE_FOLDER is None else jit.CACHE_FOLDER / "foreign"
-    done = build(folder, "--target", "all", "--level", "x86-64-v2", level.name, "aarch64", "arm64")
+    done = build(folder, "--target", "all", "--level", "x86-64-v2", "x86-64-v3", level.name, "aarch64", "arm64")
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -208,7 +218,7 @@ def test_windows_libraries_do_the_same_under_wine(foreign: Path, level: Level, t
     driver = tmp_path / "driver.exe"
     options = ["-O2", "-nostdlib", "-fno-builtin", "-o", str(driver), str(Path(__file__).with_name("driver.c"))]
     subprocess.run([*linker(target, True), *options, "-lkernel32"], check=True, cwd=tmp_path)
-    for one in {level, ALL_LEVELS["x86-64-v2"]}:
+    for one in {level, *(each for each in LEVELS[LEVELS.index(level) :] if each.name in ("x86-64-v2", "x86-64-v3"))}:
         calls = tmp_path / "calls.bin"
         environment = {**os.environ, KERNELS_VARIABLE: one.name, FOLDER_VARIABLE: str(foreign)}
         recorded = subprocess.run(
