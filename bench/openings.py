@@ -44,7 +44,7 @@ _DECOMPRESSORS: Final[dict[str, Callable[[IO[bytes]], io.BufferedIOBase]]] = {
 }
 
 #: The exceptions that reading damaged compressed data can raise.
-_DAMAGED: Final = (
+DAMAGED: Final = (
     *(OSError, EOFError, ValueError, RuntimeError, MemoryError),
     *(struct.error, zlib.error, lzma.LZMAError, BadZipFile),
 )
@@ -123,9 +123,8 @@ def _read_book(path: Path) -> tuple[str, bytes]:
         raise BookError(f"{shown(path)}: no such book") from None
     except BookError as error:
         raise BookError(f"{shown(path)}: {error}") from None
-    except _DAMAGED as error:
-        why = reason(error) if isinstance(error, OSError) else str(error) or type(error).__name__
-        raise BookError(f"{shown(path)}: cannot be read: {shown(why)}") from None
+    except DAMAGED as error:
+        raise BookError(f"{shown(path)}: cannot be read: {shown(reason(error))}") from None
     return name, data
 
 

@@ -82,9 +82,9 @@ def count_of(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def reason(error: OSError) -> str:
+def reason(error: Exception) -> str:
     """Returns the system's description of an error, without number and path, or else the error's text or type."""
-    return error.strerror or str(error) or type(error).__name__
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:

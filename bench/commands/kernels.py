@@ -17,6 +17,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
+from bench.openings import DAMAGED
 from engine.arguments import Parser, command
 from engine.compiler.compiling import LIBRARY_SECONDS, span
 from engine.compiler.levels import ALL_LEVELS, HERE, LEVELS, TARGETS, Level, Target
@@ -26,16 +27,16 @@ from engine.compiler.library import (
     Library,
     LibraryError,
     build_environment,
+    check_place,
     choose,
     fitting_description,
     folder,
     library_path,
-    read_description,
 )
 from engine.compiler.linking import BuildError, linker
 from engine.compiler.sources import PROJECT_ROOT, source_hash
 from engine.extras import has_numba
-from engine.files import replace_file, shown
+from engine.files import open_regular, reason, replace_file, shown
 from engine.progress import Line, say
 
 
@@ -185,8 +186,8 @@ def _build_level(
             yield left.pop(name), problem
         child.wait()
         errors.seek(0)
-        reason = errors.read().strip() or f"the compiler ended with status {child.returncode}"
-        yield from ((target, reason) for target in left.values())
+        why = errors.read().strip() or f"the compiler ended with status {child.returncode}"
+        yield from ((target, why) for target in left.values())
 
 
 def _size(path: Path) -> str:
@@ -208,19 +209,23 @@ def _take(wheels: list[Path]) -> int:
             continue
         for wheel in wheels:
             try:
-                with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory() as name:
+                with open_regular(wheel) as file, zipfile.ZipFile(file) as archive:
+                    data = archive.read(f"secateur/engine/kernels/{path.name}")
+                with tempfile.TemporaryDirectory() as name:
                     fresh = Path(name, path.name)
-                    fresh.write_bytes(archive.read(f"secateur/engine/kernels/{path.name}"))
+                    fresh.write_bytes(data)
                     fitting_description(fresh, level, sources)
-                    if path.exists():
-                        read_description(path)  # replaces nothing but a library
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    replace_file(path, fresh.read_bytes())
+                check_place(path)
             except KeyError:  # a wheel for another platform
                 continue
-            except (LibraryError, OSError, zipfile.BadZipFile) as error:
-                problems.setdefault(wheel, str(error).rpartition(": ")[2])
+            except LibraryError as error:
+                problems.setdefault(wheel, str(error).removeprefix(f"{fresh}: "))
                 continue
+            except DAMAGED as error:
+                problems.setdefault(wheel, shown(reason(error)))
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, data)
             say(f"secateur: {level.name}: {_size(path)} in {path}, from {shown(wheel)}")
             taken += 1
             break

@@ -26,13 +26,13 @@ import llvmlite.binding as llvm
 import numba
 from numba import types
 
-from engine.compiler import numba_hooks
+from engine.compiler import library, numba_hooks
 from engine.compiler.jit import CPU_FEATURES, CPU_NAME, DeclaredKernel
 from engine.compiler.levels import LEVELS, Level, Target
-from engine.compiler.library import Description, Export, LibraryError, Parameter, read_description
+from engine.compiler.library import Description, Export, LibraryError, Parameter
 from engine.compiler.linking import BuildError, bindings, kernel_symbol, link, linker
 from engine.compiler.sources import source_hash
-from engine.files import open_regular, reason, replace_file, shown
+from engine.files import reason, replace_file, shown
 
 #: The process that started this one.
 _PARENT: Final = os.getppid()
@@ -93,19 +93,12 @@ def check_parent() -> None:
 
 
 def check_place(path: Path) -> None:
-    """Raises BuildError if `path` is neither missing, empty nor an undamaged library, or if the parent has ended."""
+    """Raises BuildError if `library.check_place` refuses `path`, or if the parent has ended."""
     check_parent()
     try:
-        with open_regular(path) as file:
-            is_empty = not file.read(1)
-        if not is_empty:
-            read_description(path)
-    except FileNotFoundError:
-        return
-    except LibraryError as error:
-        raise BuildError(f"{error}; it is left unchanged") from None
-    except OSError as error:
-        raise BuildError(f"{shown(path)}: {reason(error)}") from None
+        library.check_place(path)
+    except (LibraryError, OSError) as error:
+        raise BuildError(str(error)) from None
 
 
 def _export(name: str, symbol: str, signature: Any) -> Export:

@@ -32,7 +32,7 @@ from typing import Any, Final, NamedTuple
 from engine.compiler.levels import HERE, LEVELS, Level, Target
 from engine.compiler.sources import PROJECT_ROOT, source_hash
 from engine.extras import remedy
-from engine.files import user_path
+from engine.files import read_bytes, reason, user_path
 
 #: Environment variable that chooses the kernels: JIT or the name of a level. The builder sets BUILD in its processes.
 KERNELS_VARIABLE: Final = "SECATEUR_KERNELS"
@@ -59,6 +59,8 @@ VECTORS_VARIABLE: Final = "SECATEUR_VECTOR_BITS"
 FORMAT: Final = 1
 MARKER: Final = b"secateur-kernels "
 CHECKSUM_BYTES: Final = 32
+#: Libraries have less than this many bytes.
+_MOST_BYTES: Final = 1 << 26
 
 #: The C function that returns whether this processor can run the kernels.
 RUNS_HERE: Final = "secateur_runs_here"
@@ -122,9 +124,9 @@ class Description:
 def read_description(path: Path) -> Description:
     """Returns a library's description without loading the library. Raises LibraryError if the file is unusable."""
     try:
-        data = path.read_bytes()
+        data = read_bytes(path, _MOST_BYTES)
     except OSError as error:
-        raise LibraryError(f"{path}: {error.strerror or error}") from None
+        raise LibraryError(f"{path}: {reason(error)}") from None
     body, checksum = data[:-CHECKSUM_BYTES], data[-CHECKSUM_BYTES:]
     if hashlib.sha256(body).digest() != checksum:
         raise LibraryError(f"{path}: damaged, or not a library of kernels")
@@ -133,6 +135,17 @@ def read_description(path: Path) -> Description:
         return Description.decode(behind.partition(b"\0")[0].decode("ascii", "replace"))
     except ValueError as error:
         raise LibraryError(f"{path}: {error}") from None
+
+
+def check_place(path: Path) -> None:
+    """Raises LibraryError if `path` is a link, or neither missing, empty nor an undamaged library. Raises OSError."""
+    if path.is_symlink():
+        raise LibraryError(f"{path}: is a symbolic link; its target is left unchanged")
+    if path.exists() and (path.stat().st_size or not path.is_file()):
+        try:
+            read_description(path)
+        except LibraryError as error:
+            raise LibraryError(f"{error}; it is left unchanged") from None
 
 
 def fitting_description(path: Path, level: Level, sources: str | None, target: Target = HERE) -> Description:

@@ -97,6 +97,9 @@ def test_a_library_takes_the_place_of_a_library_only(tmp_path: Path) -> None:
             check_place(path)
     with pytest.raises(BuildError, match="is a folder, not a file"):
         check_place(tmp_path)
+    (tmp_path / "link.so").symlink_to(path)
+    with pytest.raises(BuildError, match=r"link\.so: is a symbolic link; its target is left unchanged$"):
+        check_place(tmp_path / "link.so")
 
 
 UNFIT = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -176,7 +177,7 @@ RUNS = RUNS_HERE.encode()
         pytest.param(flip, "damaged, or not a library of kernels", id="flipped"),
         pytest.param(truncate, "damaged, or not a library of kernels", id="truncated"),
         pytest.param(empty, "damaged, or not a library of kernels", id="empty"),
-        pytest.param(be_a_folder, "Is a directory", id="folder"),
+        pytest.param(be_a_folder, "is a folder, not a file", id="folder"),
         pytest.param(become_stale, "built from different sources", id="stale"),
         pytest.param((b'"format": 1', b'"format": 9'), "has a description of an unknown format", id="format"),
         pytest.param((b'["secateur_5"', b'["secateur_9"'), "cannot be loaded: ", id="function"),
@@ -413,16 +414,52 @@ def test_other_kernels_of_a_release_are_refused_in_one_line(
     assert kernels.main(["take", str(wheel)]) == 1
     assert capsys.readouterr().err == f"secateur kernels: kernels in {wheel} not taken: {reason}\n"
     assert not place.exists()
+    wheel.unlink()
+    assert kernels.main(["take", str(wheel)]) == 1
+    assert capsys.readouterr().err.endswith(f" not taken: {os.strerror(errno.ENOENT)}\n")
     wheel.write_bytes(b"no archive")
     assert kernels.main(["take", str(wheel)]) == 1
     assert capsys.readouterr().err == f"secateur kernels: kernels in {wheel} not taken: File is not a zip file\n"
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "reason"),
+    [
+        (None, 0, "is a pipe, not a file"),
+        (6, 1, "File .* is encrypted, password required for extraction"),
+        (8, 77, "That compression method is not supported"),
+        (30, 255, "Error -3 while decompressing data: invalid block type"),
+    ],
+)
+def test_a_damaged_wheel_is_named_in_one_line(
+    level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    place: int | None, value: int, reason: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "kernels"))
+    wheel, name = tmp_path / "a.whl", f"secateur/engine/kernels/{library_path(level, tmp_path).name}"
+    if place is None:
+        os.mkfifo(wheel)
+    else:
+        with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(name, b"kernels")
+        data = bytearray(wheel.read_bytes())
+        for at in (30 + len(name),) if place == 30 else (place, data.index(b"PK\1\2") + place + 2):
+            data[at] = value
+        wheel.write_bytes(data)
+    assert kernels.main(["take", str(wheel)]) == 1
+    told = f"secateur kernels: kernels in {re.escape(str(wheel))} not taken: {reason}\n"
+    assert re.fullmatch(told, capsys.readouterr().err)
+
+
 def test_a_file_of_the_user_is_not_replaced_by_kernels_of_a_release(
-    built: Path, level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    built: Path, level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = library_path(level, tmp_path)
     place.write_text("mine", encoding="ascii")
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     assert kernels.main(["take", str(wheel_with(library_path(level, built), tmp_path / "a.whl"))]) == 1
     assert place.read_text(encoding="ascii") == "mine"
+    place.rename(tmp_path / "theirs")
+    place.symlink_to(tmp_path / "theirs")
+    assert kernels.main(["take", str(tmp_path / "a.whl")]) == 1
+    assert capsys.readouterr().err.endswith(f"{place}: is a symbolic link; its target is left unchanged\n")
