@@ -23,7 +23,7 @@ from bench.results import MatchResult
 from bench.stats import Sprt, Tally, estimate
 from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import CommandError, MissingError
-from engine.files import Output, locked, parse_json, read_bytes, reason, shown
+from engine.files import Output, built, locked, parse_json, read_bytes, reason, shown
 
 LEDGER: Final = PROJECT_ROOT / "bench" / "ledger"
 
@@ -194,21 +194,18 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
     found = []
     for path in sorted(folder.glob("*.json")):
         try:
-            data = parse_json(read_bytes(path, limit=1 << 20))
-            lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
-            record = kind(**{**data, **lists})
-            _line(record)  # fails if a value has the wrong type
+            record: AnyRecord = built(kind, parse_json(read_bytes(path, limit=1 << 20)), "the record")
         except json.JSONDecodeError as error:
             raise LedgerError(f"{path}:{error.lineno}: {error.msg}") from None
         except OSError as error:
             raise LedgerError(f"{path}: {reason(error)}") from None
-        except (TypeError, AttributeError, ValueError) as error:
+        except (TypeError, ValueError) as error:
             names = ", ".join(item.name for item in fields(kind))
             raise LedgerError(f"{path}: {error}; a record must be a JSON object with the fields {names}") from None
         if record.id != path.stem:
             raise LedgerError(f"{path}: the record has the id {record.id}, but the file's name requires {path.stem}")
         found.append(record)
-    return sorted(found, key=lambda record: (str(record.date), record.id))
+    return sorted(found, key=lambda record: (record.date, record.id))
 
 
 def save(record: Record | SuiteRecord, folder: Path | None = None) -> Path:

@@ -224,11 +224,12 @@ EPD = '6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - bm Ra8#; id "back rank";\n'
 
 def test_broken_suite_records_are_named(tmp_path: Path) -> None:
     (tmp_path / "suites").mkdir()
-    (tmp_path / "suites" / "x.json").write_text(
-        '{"id": "x", "suite": "s", "limit": "depth=1", "positions": 1, "solved": "x"}', encoding="utf-8"
-    )
-    with pytest.raises(LedgerError, match=r"x\.json: .* a record must be a JSON object"):
-        load_suites(tmp_path)
+    for wrong in ('"x"', '{"a": 1}, "date": 2026'):
+        (tmp_path / "suites" / "x.json").write_text(
+            f'{{"id": "x", "suite": "s", "limit": "depth=1", "positions": 1, "solved": {wrong}}}', encoding="utf-8"
+        )
+        with pytest.raises(LedgerError, match=r"x\.json: .* a record must be a JSON object"):
+            load_suites(tmp_path)
 
 
 def test_nothing_is_recorded_beside_a_broken_record(tmp_path: Path) -> None:
