@@ -207,6 +207,7 @@ def save_state(outputs: tuple[Output, Output], recipe: Recipe, state: State) -> 
         squares=state.squares,
         log=np.frombuffer(lines, np.uint8),
         pool=np.array(state.pool),
+        slope=np.array(state.slope),
         recipe=np.array(json.dumps(asdict(recipe))),
     )
     checkpoint.replace(buffer.getvalue())
@@ -231,7 +232,8 @@ def load_state(folder: Path, recipe: Recipe) -> State:
                 vectors[name] = new_vector(parameter_count(recipe.hidden, recipe.buckets))
                 vectors[name][:] = data[name]
             log = [built(Entry, parse_json(line), LOG) for line in data["log"].tobytes().splitlines()]
-            state = State(**vectors, log=log, pool=int(data["pool"]))
+            slope = float(data["slope"]) if "slope" in data else None  # an older checkpoint has no slope
+            state = State(**vectors, log=log, pool=int(data["pool"]), slope=slope)
     except FileNotFoundError:
         state = state_from(read_network(folder / START), recipe) if recipe.start else first_state(recipe)
     except TrainingError:

@@ -36,7 +36,7 @@ from eval.training.kernels.gradients import (
     parameter_count,
 )
 from eval.training.kernels.optimizer import adamw_step, make_step, reduce_gradients
-from eval.training.pool import Facts, Pool, batches
+from eval.training.pool import FACTS, Facts, Pool, batches
 from eval.training.quantise import restore
 
 #: The standard deviation of the initial feature weights. For a sum of 22 weights, one per piece, it is about 0.5.
@@ -131,7 +131,7 @@ class Entry:
 @dataclass
 class State:
     """The state of a run. `momentum` and `squares` are averages of the gradients and of the gradients' squares. All
-    vectors are float32[n]. `pool` is the checksum of the pool that the run uses, or None before training.
+    vectors are float32[n]. `pool` is the checksum of the run's pool and `slope` its slope, both None before training.
     """
 
     parameters: Floats
@@ -139,12 +139,15 @@ class State:
     squares: Floats
     log: list[Entry] = field(default_factory=list)
     pool: int | None = None
+    slope: float | None = None
 
     def use(self, facts: Facts) -> None:
         """Records the pool to use. Raises TrainingError if training began with another pool."""
         if self.pool not in (None, facts.crc):
             raise TrainingError("the data differ from those that the run began with")
-        self.pool = facts.crc
+        if self.slope not in (None, facts.slope):
+            raise TrainingError(f"{FACTS}: has slope {facts.slope:g} instead of {self.slope:g} as in the checkpoint")
+        self.pool, self.slope = facts.crc, facts.slope
 
 
 @dataclass(frozen=True)

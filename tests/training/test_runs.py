@@ -19,6 +19,7 @@ from eval.training.generation import generate
 from eval.training.pool import FACTS
 from eval.training.runs import RUN, Run, load_run, new_pool, output_of, save_run
 from eval.training.samples import Filter
+from eval.training.shards import only_writer
 from eval.training.trainer import Entry, Moment, Recipe, Trainer, TrainingError
 from tests.eval.networks import random_network
 from tests.training.conftest import QUICK, TINY, arguments
@@ -223,10 +224,26 @@ def test_an_edited_recipe_is_refused_once_training_has_begun(
     assert load_run(folder).recipe.hidden == (64 if more == ["--resume"] else 32)
 
 
-def test_an_older_checkpoint_has_no_recipe(folder: Path) -> None:
+def test_another_slope_in_the_pool_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / FACTS
+    facts = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**facts, "slope": 999}, indent=2), encoding="utf-8")
+    assert train.main(["--output", str(folder.with_suffix(".snet")), "--resume", "--quiet"]) == 1
+    told = f"pool.json: has slope 999 instead of {facts['slope']:g} as in the checkpoint"
+    assert capsys.readouterr().err == f"secateur train: {told}\n"
+
+
+def test_a_running_training_is_named_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "log.jsonl").write_bytes((folder / "log.jsonl").read_bytes() * 2)  # as if the checkpoint were older
+    with only_writer(folder, "training"):
+        assert train.main(["--output", str(folder.with_suffix(".snet")), "--resume", "--quiet"]) == 1
+    assert capsys.readouterr().err == f"secateur train: {folder}: another process is training there\n"
+
+
+def test_an_older_checkpoint_has_no_recipe_and_no_slope(folder: Path) -> None:
     path = folder / "checkpoint.npz"
     with np.load(path) as data:
-        np.savez(path, **{name: data[name] for name in data if name != "recipe"})
+        np.savez(path, **{name: data[name] for name in data if name not in ("recipe", "slope")})
     assert train.main(["--output", str(folder.with_suffix(".snet")), "--resume", "--quiet"]) == 0
 
 

@@ -131,6 +131,9 @@ def main(arguments: list[str]) -> int:
         raise UsageError(f"--output {shown(options.output)} is the folder of the run; expected FILE.snet")
     with arguments_are_judged():
         options.plot = options.plot and check_path(options.plot, "training")
+    if folder.is_dir():
+        with only_writer(folder, "training"):
+            pass  # a training that runs would change what is checked now
     run, start = _run(options, folder)
     if output.size and not options.overwrite:
         if not options.resume:
