@@ -3,7 +3,7 @@
     archive/manifest.json                  the runs: settings, commit, counts, and each file's size and SHA-256
     archive/first/shard-000000.archive     a shard of the run whose folder was `first`; see `eval.training.shards`
 
-Every function continues after an interruption: it skips files that are already there and replaces no other file.
+Every function continues after an interruption. It replaces no file but the archive of a shard that has grown since.
 """
 
 from __future__ import annotations
@@ -13,17 +13,25 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from engine.files import Output, parse_json, printable, read_bytes, shown
+from engine.files import Output, built, parse_json, printable, read_bytes, shown
+from engine.progress import say
+from eval.training.kernels.archiving import CANCELLED
 from eval.training.shards import (
     ARCHIVE_MAGIC,
     ARCHIVED,
     FINISHED,
+    FOOT,
     MAGIC,
+    NAME,
+    UNFINISHED,
     ShardError,
+    check_only_writer,
     check_settings,
     decode_archive,
     encode_archive,
@@ -69,14 +77,17 @@ def read_manifest(folder: Path) -> dict[str, Run]:
     path = folder / MANIFEST
     try:
         runs = parse_json(read_bytes(path, _MOST_BYTES), with_paths=True)["runs"]
-        for name in runs:
-            if Path(name).name != name or name in ("", ".."):
+        for name, run in runs.items():
+            if Path(name).name != name or name in ("", "..") or "\0" in name:
                 raise ValueError(f"{name!r} is no name of a folder")
+            for file in run["shards"]:
+                if not fnmatchcase(file, f"{NAME}{ARCHIVED}"):
+                    raise ValueError(f"{file!r} is no name of an archived shard")
         return {
-            str(name): Run(
-                dict(run["settings"]),
-                run["commit"],
-                {str(file): Entry(**entry) for file, entry in sorted(run["shards"].items())},
+            name: Run(
+                built(dict, run["settings"], "settings"),
+                built(str | None, run["commit"], "commit"),
+                {file: built(Entry, entry, file) for file, entry in sorted(run["shards"].items())},
             )
             for name, run in sorted(runs.items())
         }
@@ -98,10 +109,11 @@ def archive_runs(
 ) -> dict[str, Run]:
     """Adds the finished shards of each folder to `archive` and returns the manifest's runs.
 
-    Calls `on_shard(shards, all shards)` after each shard. Raises OSError, and ShardError for a damaged shard, a folder
-    without finished shards, an edited manifest, and a run in the archive that has the same name but other settings.
+    Calls `on_shard(shards, all shards)` after each shard. Raises OSError, and ShardError for a folder without finished
+    shards, an edited manifest, and a run in the archive that has the same name but other settings or another commit.
+    Raises ShardError for damaged shards and archives and those of other runs, after it has added all other shards.
     """
-    shards = {folder.resolve().name: sorted(folder.glob(f"shard-*{FINISHED}")) for folder in folders}
+    shards = {folder.resolve().name: sorted(folder.glob(f"{NAME}{FINISHED}")) for folder in folders}
     for folder in folders:
         if not shards[folder.resolve().name]:
             raise ShardError(f"{shown(folder)}: contains no finished shards")
@@ -115,39 +127,55 @@ def archive_runs(
             raise ShardError(f"{shown(output.path)}: was edited; move it, and the same command writes it anew")
         for name, paths in shards.items():
             settings = read_head(paths[0])
-            run = runs.setdefault(name, Run(settings, commit, {}))
+            run = runs.get(name, Run(settings, commit, {}))
+            runs[name] = run = replace(run, commit=run.commit or commit)
             check_settings(archive / name, run.settings, settings)
+            if commit not in (None, run.commit):
+                raise ShardError(f"{shown(archive / name)}: has the commit {run.commit} in {MANIFEST}, not {commit}")
             (archive / name).mkdir(exist_ok=True)
 
-        def work(item: tuple[str, Path]) -> tuple[str, str, Entry]:
-            name, path = item
-            check_settings(path, read_head(path), runs[name].settings)
-            target = archive / name / path.with_suffix(ARCHIVED).name
-            return name, target.name, _archive_shard(path, target, runs[name].shards.get(target.name))
+        def work(item: tuple[Run, Path, Path]) -> None:
+            run, path, folder = item
+            target = folder / path.with_suffix(ARCHIVED).name
+            try:
+                check_settings(path, read_head(path), run.settings)
+                run.shards[target.name] = _archive_shard(path, target, run.shards.get(target.name))
+            except ShardError as error:
+                problems.append(str(error))
 
-        items = [(name, path) for name, paths in shards.items() for path in paths]
+        problems: list[str] = []
+        items = [(runs[name], path, archive / name) for name, paths in shards.items() for path in paths]
         try:
-            for done, (name, file, entry) in enumerate(_in_threads(work, items), start=1):
-                runs[name].shards[file] = entry
+            for done, _ in enumerate(_in_threads(work, items), start=1):
                 on_shard(done, len(items))
         finally:
+            check_only_writer(archive)
             output.replace(_manifest(runs))
+        if problems:
+            raise ShardError("; ".join(problems))
         return runs
 
 
 def _archive_shard(path: Path, target: Path, known: Entry | None) -> Entry:
     """Writes a shard's archive unless it is already there; `known` is its entry in the manifest.
 
-    Raises OSError, and ShardError if the archive of another shard is in the way.
+    Replaces the archive of a shorter version of the shard. Raises OSError, and ShardError if a damaged file or the
+    archive of another shard is in the way.
     """
+    content, data, old = path.read_bytes(), b"", b""
     if target.exists():
         data = read_bytes(target, _MOST_BYTES)
-        if known is not None and known.sha256 == hashlib.sha256(data).hexdigest() and is_archive_of(data, path):
+        if known is not None and known.sha256 == hashlib.sha256(data).hexdigest() and is_archive_of(data, content):
             return known
-        if decode_archive(target, data) != path.read_bytes():
+        try:
+            old = decode_archive(target, data)
+        except ShardError as error:
+            raise ShardError(f"{error}; move or remove it, and the same command writes it anew") from None
+    if old != content:
+        if not content.startswith(old[: -FOOT.itemsize]):
             raise ShardError(f"{shown(target)}: is the archive of another shard; it is not replaced")
-    else:
         data = encode_archive(path)
+        check_only_writer(target.parent.parent)
         Output(target, lambda head: head.startswith(ARCHIVE_MAGIC), "archived shard").replace(data)
     shard = read_shard(path)
     return Entry(len(shard.games), shard.positions, len(data), hashlib.sha256(data).hexdigest())
@@ -156,44 +184,45 @@ def _archive_shard(path: Path, target: Path, known: Entry | None) -> Entry:
 def restore_runs(archive: Path, folder: Path, on_shard: Callable[[int, int], None]) -> dict[str, Run]:
     """Restores each run of an archive as a folder of shards in `folder`, byte for byte, and returns the runs.
 
-    Calls `on_shard(shards, all shards)` after each shard. Raises OSError, and ShardError for a file that is missing,
-    damaged or not as the manifest describes it, and for another shard that is in the way.
+    Leaves a shard as it is, and says so, if it has the archive's games and more. Calls `on_shard(shards, all shards)`
+    after each shard. Raises OSError, and ShardError for a file that is missing, damaged or not as the manifest
+    describes it, for another or an unfinished shard that is in the way, and for a folder that another process uses.
     """
     runs = read_manifest(archive)
-    items = [(name, file) for name, run in runs.items() for file in run.shards]
-    for name in runs:
-        (folder / name).mkdir(parents=True, exist_ok=True)
+    items = [(archive / name / file, entry.sha256) for name, run in runs.items() for file, entry in run.shards.items()]
 
-    def work(item: tuple[str, str]) -> None:
-        name, file = item
-        target = (folder / name / file).with_suffix(FINISHED)
-        data = decode_archive(archive / name / file, check_entry(archive, name, file, runs[name].shards[file]))
-        if target.exists():
-            if target.read_bytes() != data:
-                raise ShardError(f"{shown(target)}: is another shard; it is not replaced")
-            return
-        Output(target, lambda head: head.startswith(MAGIC), "shard").replace(data)
+    def work(item: tuple[Path, str]) -> None:
+        path, sha256 = item
+        target = (folder / path.parent.name / path.name).with_suffix(FINISHED)
+        if os.path.lexists(part := target.with_suffix(UNFINISHED)):
+            raise ShardError(f"{shown(part)}: is the same shard, unfinished; finish it with `secateur datagen`")
+        code = read_bytes(path, _MOST_BYTES)
+        if hashlib.sha256(code).hexdigest() != sha256:
+            raise ShardError(f"{shown(path)}: differs from the manifest: wrong SHA-256")
+        data = decode_archive(path, code)
+        there = read_bytes(target, target.stat().st_size) if target.exists() else b""
+        if not there:
+            Output(target, lambda head: head.startswith(MAGIC), "shard").replace(data)
+        elif len(there) > len(data) and there.startswith(data[: -FOOT.itemsize]):
+            say(f"note: {shown(target)}: has more games than its archive; it is left unchanged")
+        elif there != data:
+            raise ShardError(f"{shown(target)}: is another shard; it is not replaced")
 
-    for done, _ in enumerate(_in_threads(work, items), start=1):
-        on_shard(done, len(items))
+    with ExitStack() as locks:
+        for name in runs:
+            (folder / name).mkdir(parents=True, exist_ok=True)
+            locks.enter_context(only_writer(folder / name, "making or restoring games"))
+        for done, _ in enumerate(_in_threads(work, items), start=1):
+            on_shard(done, len(items))
     return runs
 
 
-def check_entry(archive: Path, name: str, file: str, entry: Entry) -> bytes:
-    """Returns the bytes of a file in an archive. Raises OSError, and ShardError if the manifest describes another."""
-    path = archive / name / file
-    if Path(file).name != file:
-        raise ShardError(f"{shown(archive / MANIFEST)}: is damaged: {printable(file)} is no file in it")
-    data = read_bytes(path, _MOST_BYTES)
-    if hashlib.sha256(data).hexdigest() != entry.sha256:
-        raise ShardError(f"{shown(path)}: differs from the manifest: wrong SHA-256")
-    return data
-
-
 def _in_threads(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-    """Yields the results in order; an error or the end of the caller cancels the items that have not begun."""
+    """Yields the results in order; an error or the end of the caller cancels all other items."""
     pool = ThreadPoolExecutor(os.cpu_count() or 1)
     try:
         yield from pool.map(work, items)
     finally:
+        CANCELLED.set()
         pool.shutdown(cancel_futures=True)
+        CANCELLED.clear()

@@ -213,7 +213,7 @@ def generate(
     require_own_evaluation("training data")
     settings = replace(settings, network=network_digest(network))
     folder.mkdir(parents=True, exist_ok=True)
-    with only_writer(folder, "making games"), _named(folder):
+    with only_writer(folder, "making or restoring games"), _named(folder):
         head = {**asdict(settings), "games_per_block": GAMES_PER_BLOCK, "sources": source_digest()}
         there = _shards_there(folder, head)
         progress = Progress(sum(shard.blocks for shard in there.values()), sum(s.positions for s in there.values()))

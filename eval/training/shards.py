@@ -97,6 +97,8 @@ _MOST_GAMES: Final = 1 << 18
 #: Settings take less than this many bytes.
 _MOST_SETTINGS: Final = 1 << 16
 
+#: The pattern of a shard's name before its ending, and the endings.
+NAME: Final = "shard-" + 6 * "[0-9]"
 FINISHED, UNFINISHED, ARCHIVED = ".games", ".part", ".archive"
 
 
@@ -433,12 +435,9 @@ def encode_archive(path: Path) -> bytes:
     return archive
 
 
-def is_archive_of(archive: bytes, path: Path) -> bool:
-    """Returns whether a sound archive is that of the finished shard at `path`, judged by the shard's checksum."""
-    with open_regular(path) as file:
-        file.seek(-FOOT.itemsize, os.SEEK_END)
-        foot = np.frombuffer(file.read(), FOOT)[0]
-    return bool(np.frombuffer(archive, ARCHIVE, 1)["shard_crc"][0] == foot["crc"])
+def is_archive_of(archive: bytes, shard: bytes) -> bool:
+    """Returns whether a sound archive is that of a finished shard with these bytes, judged by their checksum."""
+    return bool(np.frombuffer(archive, ARCHIVE, 1)["shard_crc"][0] == zlib.crc32(shard[: -FOOT.itemsize]))
 
 
 def decode_archive(path: Path, archive: bytes | mmap.mmap) -> bytes:
@@ -478,15 +477,15 @@ def decode_archive(path: Path, archive: bytes | mmap.mmap) -> bytes:
 def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False) -> list[Path]:
     """Returns `paths` with each folder replaced by its finished shards and, if `partial`, its unfinished shards.
 
-    An archived shard counts as finished, unless the shard itself is in the same folder. Raises ShardError if a path is
-    missing or a folder contains no shards.
+    An archived shard counts as finished, unless the shard itself is in the same folder. Files in a folder that are not
+    named like shards do not count. Raises ShardError if a path is missing or a folder contains no shards.
     """
     found: list[Path] = []
     for path in [paths] if isinstance(paths, str | Path) else paths:
         path = Path(path)
         if path.is_dir():
             endings = (FINISHED, ARCHIVED, UNFINISHED) if partial else (FINISHED, ARCHIVED)
-            inside = sorted(file for ending in endings for file in path.glob(f"shard-*{ending}"))
+            inside = sorted(file for ending in endings for file in path.glob(f"{NAME}{ending}"))
             inside = [file for file in inside if file.suffix != ARCHIVED or not file.with_suffix(FINISHED).exists()]
             if not inside:
                 raise ShardError(f"{path}: contains no {'' if partial else 'finished '}shards")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import threading
 import zlib
 from collections.abc import Callable
 from contextlib import closing
@@ -19,7 +21,7 @@ from engine.memory import allocate
 from eval.training.archive import MANIFEST, archive_runs, read_manifest, restore_runs
 from eval.training.commands import datagen
 from eval.training.generation import generate
-from eval.training.kernels.archiving import decode_games, encode_games
+from eval.training.kernels.archiving import CANCELLED, decode_games, encode_games
 from eval.training.kernels.coding import CODER, code_bit, code_number, finish_coder, slot_of, start_coder
 from eval.training.kernels.records import GAME
 from eval.training.samples import samples
@@ -31,6 +33,7 @@ from eval.training.shards import (
     encode_archive,
     encode_block,
     find_shards,
+    only_writer,
     read_shard,
 )
 from tests.training.conftest import QUICK, Record
@@ -265,12 +268,101 @@ def test_restoring_checks_the_manifest(made: Path, archived: Path, tmp_path: Pat
         restore_runs(copy, tmp_path / "back", no_report)
     manifest = (copy / MANIFEST).read_text(encoding="utf-8")
     (copy / MANIFEST).write_text(manifest.replace("shard-000000", "../shard-000000"), encoding="utf-8")
-    with pytest.raises(ShardError, match=r"manifest\.json: is damaged: .* is no file in it"):
+    with pytest.raises(ShardError, match=r"manifest\.json: is damaged: .* is no name of an archived shard"):
         restore_runs(copy, tmp_path / "back", no_report)
-    for text in ("", "{}", '{"runs": {"a": {}}}', '{"runs": []}', '{"runs": {"..": {}}}', '{"runs": {"../a": {}}}'):
+    texts = ["", "{}", '{"runs": []}', *(f'{{"runs": {{"{name}": {{}}}}}}' for name in ("a", "..", "../a", "a\\u0000"))]
+    texts += [manifest.replace('"games": 64', f'"games": {wrong}') for wrong in ("null", '"x"')]
+    texts += [manifest.replace("shard-000000", "shard\\u0000"), manifest.replace('"7fc62b7"', "1")]
+    for text in texts:
         (copy / MANIFEST).write_text(text, encoding="utf-8")
         with pytest.raises(ShardError, match=r"manifest\.json: is damaged: "):
             read_manifest(copy)
+
+
+@compiled_only
+def test_an_archive_follows_a_run_that_has_grown(
+    made: Path, archived: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shorter, archive = tmp_path / made.name, tmp_path / "archive"
+    shorter.mkdir()
+    shard = read_shard(made / "shard-000000.games")
+    plies = shard.plies[int(shard.first[0]) : int(shard.first[15]) + int(shard.games[15]["plies"])]
+    with closing(ShardWriter(shorter, 0, shard.settings)) as writer:
+        writer.append(encode_block(0, shard.games[:16], plies))
+        path = writer.finish()
+    assert archive_runs([shorter], archive, None, no_report)[made.name].totals[0] == 16
+    shutil.copy(made / "shard-000000.games", path)
+    short = shutil.copytree(archive, tmp_path / "short")
+    assert archive_runs([shorter], archive, "7fc62b7", no_report)[made.name].totals[0] == 64
+    assert (archive / MANIFEST).read_bytes() == (archived / MANIFEST).read_bytes()
+    with pytest.raises(ShardError, match=r"has the commit 7fc62b7 in manifest\.json, not 1234567$"):
+        archive_runs([shorter], archive, "1234567", no_report)
+    restore_runs(short, tmp_path, no_report)
+    assert path.read_bytes() == (made / "shard-000000.games").read_bytes()
+    assert "has more games than its archive; it is left unchanged" in capsys.readouterr().err
+
+
+@compiled_only
+def test_a_file_that_cannot_be_archived_stops_no_other(made: Path, archived: Path, tmp_path: Path) -> None:
+    folders, archive = [Path(shutil.copytree(made, tmp_path / name)) for name in "ab"], tmp_path / "archive"
+    (archive / "a").mkdir(parents=True)
+    (archive / "a" / "shard-000000.archive").write_bytes(b"SECARCHV, but damaged")
+    with pytest.raises(ShardError, match=r"^[^;]*/a/[^;]*; move or remove it, and the same command writes it anew$"):
+        archive_runs(folders, archive, None, no_report)
+    assert [len(run.shards) for run in read_manifest(archive).values()] == [0, 1]
+
+
+def test_an_interruption_ends_the_coding(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders, archive = [Path(shutil.copytree(made, tmp_path / name)) for name in "ab"], tmp_path / "archive"
+    began = threading.Event()
+
+    def encode(path: Path) -> bytes:
+        if path.parent.name == "a":
+            assert began.wait(60)
+            return b"SECARCHV"
+        began.set()
+        assert CANCELLED.wait(60)
+        decode_games(b"", 1, 1)  # raises CancelledError
+        return b"SECARCHV"
+
+    monkeypatch.setattr("eval.training.archive.encode_archive", encode)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    with pytest.raises(KeyboardInterrupt):
+        archive_runs(folders, archive, None, lambda done, count: signal.raise_signal(signal.SIGINT))
+    assert sorted(path.name for path in archive.rglob("*.*")) == [MANIFEST, "shard-000000.archive"]
+    assert not CANCELLED.is_set()
+
+
+def test_nothing_is_written_into_another_archive(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = tmp_path / "archive"
+
+    def encode(path: Path) -> bytes:
+        archive.rename(tmp_path / "moved")
+        (archive / made.name).mkdir(parents=True)
+        return b"SECARCHV"
+
+    monkeypatch.setattr("eval.training.archive.encode_archive", encode)
+    with pytest.raises(OSError, match="was moved or replaced"):
+        archive_runs([made], archive, None, no_report)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "lock"]
+
+
+@compiled_only
+def test_a_folder_with_a_writer_or_an_unfinished_shard_is_not_restored_into(
+    made: Path, archived: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / made.name
+    folder.mkdir()
+    with only_writer(folder, "anything"), pytest.raises(ShardError, match="is making or restoring games there"):
+        restore_runs(archived, tmp_path, no_report)
+    (folder / "shard-000000.part").touch()
+    with pytest.raises(ShardError, match=r"000\.part: is the same shard, unfinished; finish it "):
+        restore_runs(archived, tmp_path, no_report)
+    assert [path.name for path in folder.iterdir()] == ["shard-000000.part"]
+    (folder / "shard-000000.part").unlink()
+    restore_runs(archived, tmp_path, no_report)
+    shutil.copy(folder / "shard-000000.games", folder / "shard-000000-2.games")
+    assert [path.name for path in find_shards(folder)] == ["shard-000000.games"]
 
 
 @compiled_only

@@ -11,6 +11,8 @@ The model knows the rules of chess and nothing of the search or the evaluation, 
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError
+from threading import Event
 from typing import Any, Final
 
 import numpy as np
@@ -44,6 +46,10 @@ _SCORE, _MANTISSA, _MOVE, _RANK = 0x100, 0x110, 0x120, 0x130
 #: Sets of weights: one for moves, one for each node of a score's code, one for each length of its bits.
 _OF_MOVES, _OF_SCORES, _OF_BITS = 0, 1, 64
 _MOVE_CONTEXTS: Final = 3
+#: The number of games coded at once, in less than a second; then `encode_games` and `decode_games` look at CANCELLED.
+_GAMES_AT_ONCE: Final = 64
+#: While it is set, these functions raise CancelledError.
+CANCELLED: Final = Event()
 
 #: What the model knows of a game before a ply. Scores are White's, in centipawns.
 LINE: Final = np.dtype(
@@ -298,17 +304,18 @@ def _is_among(moves, count, move):
 
 
 @kernel
-def code_games(coder, data, games, plies, decodes, line, positions, moves):
-    """Codes GAME[n] and all their PLY[m] in order into `data` (uint8[k]), or decodes them from it if `decodes` is 1.
+def code_games(coder, data, games, first, end, plies, index, decodes, line, positions, moves):
+    """Codes the games from `first` to before `end` of GAME[n] and their plies, from `index` on, of PLY[m].
 
-    Returns the number of bytes of code, which may exceed k; -1 if a game is not of chess or `plies` is of another
-    length. `coder` is a CODER, `line` a LINE, `positions` POSITION[2] and `moves` int32[MAX_MOVES]. Mutates all of
-    them, and `games` and `plies` when decoding.
+    Calls must follow each other in order. Codes into `data` (uint8[k]), or decodes from it if `decodes` is 1; counts
+    the bytes, which may exceed k, in `coder`. Returns the index of the next ply; -1 if a game is not of chess or
+    `plies` is of another length. `coder` is a CODER, `line` a LINE, `positions` POSITION[2] and `moves`
+    int32[MAX_MOVES]. Mutates all of them, and `games` and `plies` when decoding.
     """
-    start_coder(coder, data, decodes)
+    if first == 0:
+        start_coder(coder, data, decodes)
     position = positions[0]
-    index = np.int64(0)
-    for number in range(games.size):
+    for number in range(first, end):
         game = games[number]
         _code_head(coder, data, game)
         if not is_packed_position(game.start) or index + np.int64(game.plies) > plies.size:
@@ -332,17 +339,27 @@ def code_games(coder, data, games, plies, decodes, line, positions, moves):
             _follow(line, position, score, move)
             make_move(position, positions[1], move)
             copy_record(position, positions[1])
-    if index != plies.size:
-        return np.int64(-1)
-    if decodes == 0:
-        finish_coder(coder, data)
-    return coder.used
+    if end == games.size:
+        if index != plies.size:
+            return np.int64(-1)
+        if decodes == 0:
+            finish_coder(coder, data)
+    return index
 
 
 def _run(data: Any, games: Any, plies: Any, decodes: bool) -> int:
+    """Returns the number of bytes of code, which may exceed that of `data`; -1 if it is not that of games of chess."""
     coder, line = allocate(CODER, 1)[0], allocate(LINE, 1)[0]
     scratch = allocate(POSITION, 2), np.zeros(MAX_MOVES, np.int32)
-    return int(code_games(coder, data, games, plies, int(decodes), line, *scratch))
+    index = 0
+    for first in range(0, len(games), _GAMES_AT_ONCE):
+        if CANCELLED.is_set():
+            raise CancelledError
+        end = min(first + _GAMES_AT_ONCE, len(games))
+        index = code_games(coder, data, games, first, end, plies, index, int(decodes), line, *scratch)
+        if index < 0:
+            return -1
+    return int(coder["used"])
 
 
 def encode_games(games: npt.NDArray[np.void], plies: npt.NDArray[np.void]) -> bytes | None:
