@@ -134,7 +134,7 @@ _GROUPS: Final = {
             "ordered",
             "4 children, 6 plies, good moves first",
             "The good move comes first at most nodes, as in a chess program. Principal variation search values 151 "
-            "leaves, alpha-beta 199. On average, it saves 1 to 4 % of the leaves of such trees.",
+            "leaves, alpha-beta 199. In most such trees, the difference is smaller.",
             lambda: write_list(uniform_tree(4, 6, "ordered", 8)),
             "pvs",
         ),
@@ -185,7 +185,7 @@ _GROUPS: Final = {
         Example(
             "M3",
             "M3: not distributive",
-            "The page refuses the closed form, which would return c; the value is 1. The shallow rule is never wrong.",
+            "The page refuses the strong rule, which would return c; the value is 1. The shallow rule is never wrong.",
             "[c [b [a b]]]",
             "lattice-shallow",
             ("M3", ""),
@@ -193,7 +193,7 @@ _GROUPS: Final = {
         Example(
             "N5",
             "N5: not distributive",
-            "The page refuses the closed form, which would return a; the value is b. The shallow rule is never wrong.",
+            "The page refuses the strong rule, which would return a; the value is b. The shallow rule is never wrong.",
             "[a [b [c a 0]]]",
             "lattice-shallow",
             ("N5", ""),

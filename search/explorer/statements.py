@@ -58,9 +58,12 @@ def square_root() -> str:
 
 
 def worst_case() -> str:
-    """Counts leaves in the worst order."""
-    counts = run(uniform_tree(4, 6, "worst"), "alpha-beta").statistics
-    return f"Yes: {counts.evaluated:,} of {counts.leaves:,} leaves, if every child is better than those before it."
+    """Counts leaves in a tree made for the worst order, and in a random tree with every side's worst move first."""
+    found = []
+    for tree in uniform_tree(4, 6, "worst"), uniform_tree(4, 6, "random"):
+        counts = run(tree, "alpha-beta", children=ordered_children(tree, "worst")).statistics
+        found.append(f"{counts.evaluated:,} of {counts.leaves:,} leaves")
+    return f"Yes, in some trees: {found[0]}. In a random tree with the worst moves first: {found[1]}."
 
 
 def twice_as_deep() -> str:
@@ -71,17 +74,17 @@ def twice_as_deep() -> str:
     for order in orders:
         leaves = run(tree, "alpha-beta", children=ordered_children(tree, order)).statistics.evaluated
         factor = effective_branching(leaves, depth)
-        found.append(
-            f"{order} order: branching factor {factor:.2f}, {depth * math.log(4) / math.log(factor):.1f} plies"
-        )
-    return f"Only in the best order, and even then not quite: {'; '.join(found)} instead of {depth}."
+        found.append(f"{depth * math.log(4) / math.log(factor):.1f} in {order} order (branching factor {factor:.2f})")
+    return f"Only in the best order, and even then not quite. Instead of {depth} plies: {'; '.join(found)}."
 
 
 def derivation() -> str:
     """Runs two steps of the derivation in `search.theory.smallest_depth` beside minimax."""
     rows = [[5, 6], [7, 4], [3, 2]]
     steps = maximum_of_minima(rows), value_to_mover(rows)
-    return f"Yes: step 5 finds {steps[0]}, step 8, which is alpha-beta, {steps[1]}, and minimax {max(map(min, rows))}."
+    return (
+        f"Yes: minimax finds {max(map(min, rows))}, step 5 finds {steps[0]}, and step 8 (alpha-beta) finds {steps[1]}."
+    )
 
 
 def strong_is_always_sound() -> str:

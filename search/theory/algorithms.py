@@ -127,8 +127,7 @@ _OF_NUMBERS: Final = (
         "Principal variation search",
         "Assumes that the first move is best, and only tests whether another move beats it.",
         lambda task: principal_variation_search(task.game, 0, watch=task.watch),
-        loses="The first move is often not the best here, so other moves pass the test and are searched twice. "
-        "Generate a tree with good moves first.",
+        loses="A move that passes the test is searched twice. In trees with good moves first, few moves do.",
     ),
     Algorithm(
         "aspiration",
@@ -228,7 +227,8 @@ class Statistics:
     fewest_leaves: int | None
     #: The leaves that alpha-beta values in the same order, if the algorithm may value more; otherwise None.
     plain: int | None
-    #: Branching factor, depth, and the result of `minimal_leaves` for them; None if the tree is not uniform.
+    #: Branching factor, depth, and the result of `minimal_leaves` for them; None if the tree is not uniform, or if
+    #: values are not numbers.
     uniform: tuple[int, int, int] | None
 
 
@@ -350,7 +350,7 @@ def _plain(tree: Tree, order: Children) -> int:
 
 def _statistics(tree: Tree, lattice: Lattice[Any], recorder: Recorder, plain: int | None) -> Statistics:
     kinds = Counter(event.kind for event in recorder.events)
-    uniform = tree.uniform()
+    uniform = tree.uniform() if isinstance(lattice, Chain) else None
     return Statistics(
         visited=kinds["enter"],
         evaluated=kinds["leaf"],

@@ -77,7 +77,8 @@ REASONS: Final[dict[str, str]] = {
     # Searches that are repeated, or started with another window.
     "fail-low": "The value lies below the window. Search {node} again with the window {alpha} to {beta}.",
     "fail-high": "The value lies above the window. Search {node} again with the window {alpha} to {beta}.",
-    "null-window": "First test whether {node} beats the best move so far, with the null window {alpha} to {beta}.",
+    "null-window": "First test with the null window {alpha} to {beta} whether {node} beats the best move so far, here "
+    "or above.",
     "re-search": "{node} beats the best move so far. Search it again for its value, with the window {alpha} to {beta}.",
 }
 

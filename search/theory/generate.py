@@ -28,12 +28,13 @@ def uniform_tree(
     """Returns a tree with `branching` children at every inner node, all leaves at `depth`, and MAX to move at the root.
 
     The leaves are distinct integers; a seed gives the same integers in every arrangement. `random` shuffles them. With
-    `worst`, every child is better for the mover than its earlier siblings, so alpha-beta visits every node. (The order
-    `worst` of `search.theory.orders` cannot achieve this in every tree.) With `best`, the first child of every node is
-    best, so alpha-beta visits as few nodes as possible. With `correlated`, the leaves are not distinct: every move
-    costs the mover something, and one move of each node costs little, as in games, where the value of a position hints
-    at the values after further moves. With `ordered`, this good move also comes first at most nodes. If `leaf` is
-    given, it generates the texts of the leaves (such as elements of a lattice), and the leaves are not sorted.
+    `worst`, all leaves below a child are better for the mover than those below its earlier siblings, so alpha-beta
+    visits every node. (The order `worst` of `search.theory.orders` cannot achieve this in every tree.) With `best`, the
+    first child of every node is best, so alpha-beta visits as few nodes as possible. With `correlated`, the leaves are
+    not distinct: every move costs the mover something, and one move of each node costs little, as in games, where the
+    value of a position hints at the values after further moves. With `ordered`, this good move also comes first at most
+    nodes. If `leaf` is given, it generates the texts of the leaves (such as elements of a lattice), and the leaves are
+    not sorted.
     Raises `TreeError` if the tree would be too large or too deep, `branching` is less than 1, or `depth` is negative.
     """
     if branching < 1 or depth < 0:

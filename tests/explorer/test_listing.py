@@ -15,6 +15,9 @@ BEGINNINGS = {
     "cut": ("if best >= beta:", "if best <= alpha:", "if certain >= beta:", "if rule("),
     "leave": ("return ",),
     "leaf": ("best = ", "certain = ", "node.value = "),
+    "update": ("best = ", "certain = ", "node.value = ", "if best is None or value "),
+    "keep": ("best = ", "certain = ", "node.value = ", "if best is None or value "),
+    "window": ("value = -", "alpha = ", "beta = "),
     "iteration": ("for now in ",),
     "table": ("if entry",),
 }
@@ -36,7 +39,7 @@ def test_every_event_comes_from_a_line_that_explains_it(key: str) -> None:
         marked = code["functions"][index]["lines"][first : last + 1]
         assert marked
         kind = document["kinds"][kind_code]
-        assert marked[0].strip().startswith(BEGINNINGS.get(kind, "")), (kind, marked)
+        assert marked[0].strip().startswith(BEGINNINGS[kind]), (kind, marked)
         if kind == "keep" and marked[0].strip().startswith("if "):
             assert len(marked) == 1
 

@@ -8,11 +8,11 @@ import pytest
 
 from search.explorer.examples import EXAMPLES
 from search.theory.algorithms import ALGORITHMS, AlgorithmError, run
-from search.theory.counting import fewest_leaves
+from search.theory.counting import fewest_leaves, minimal_leaves
 from search.theory.generate import Arrangement, uniform_tree
 from search.theory.lattice_search import UnsoundRuleError
 from search.theory.lattice_text import make_lattice
-from search.theory.lattices import Chain, Lattice
+from search.theory.lattices import Chain, Lattice, Sets
 from search.theory.orders import ordered_children
 from search.theory.tree_text import read_tree
 from search.theory.trees import MAX_DEPTH, TreeError, minimax_values
@@ -46,9 +46,17 @@ def test_perfect_order_costs_the_bound_in_the_statistics() -> None:
     assert run(shuffled, "alpha-beta", children=ordered_children(shuffled, "best")).statistics.evaluated == 17
 
 
+def test_the_bound_for_uniform_trees_is_for_numbers_only() -> None:
+    found = run(read_tree("[[{a} {a}] [{} {}]]"), "lattice-strong", lattice=Sets("a")).statistics
+    assert (found.uniform, found.evaluated) == (None, 2)
+    assert minimal_leaves(2, 2) == 3
+
+
 def test_the_table_counts_its_hits() -> None:
     twins = read_tree("[[[1 5] [7 2]] [[1 5] [7 2]]]")
-    assert run(twins, "table").statistics.table_hits > 0
+    found = run(twins, "table").statistics
+    assert found.table_hits > 0
+    assert found.evaluated < (found.fewest_leaves or 0)
     assert run(twins, "alpha-beta").statistics.table_hits == 0
 
 

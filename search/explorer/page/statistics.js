@@ -35,7 +35,7 @@ export function showStatistics(panels) {
   $("statistics").tBodies[0].replaceChildren(...rows);
   const {statistics, document: shown} = panels[0].trace;
   const parts = [];
-  if (statistics.minimal_leaves >= 0) parts.push(`Every search of this tree must value at least ${count(statistics.minimal_leaves, "leaf", "leaves")}.`);
+  if (statistics.minimal_leaves >= 0) parts.push(`Without a table, every search must value at least ${count(statistics.minimal_leaves, "leaf", "leaves")}.`);
   const {uniform} = statistics;
   if (uniform?.depth) {
     const {branching: b, depth: d, bound} = uniform;
@@ -118,7 +118,7 @@ export function countChart(element, panels) {
     series.push({label: traces.length > 1 ? `${"AB"[number]}: leaves` : "leaves", stroke: colour(styles[number][0]), width: 2, dash: styles[number][1], points: {show: false}});
   });
   const {statistics} = traces[0];
-  for (const [label, value, stroke] of [["minimax", statistics.minimax_evaluated, "cut"], ["fewest", statistics.minimal_leaves, "best"]]) {
+  for (const [label, value, stroke] of [["minimax", statistics.minimax_evaluated, "cut"], ["smallest proof", statistics.minimal_leaves, "best"]]) {
     if (value < 0) continue;
     data.push(x.map(() => value));
     series.push({label, stroke: colour(stroke), width: 1.5, dash: [3, 4], points: {show: false}});

@@ -150,7 +150,7 @@ def test_step_step_back_cut_end_and_reset(shown: Shown) -> None:
     assert shown.counts(2) == {name: getattr(statistics, name) for name in shown.counts()}
     assert shown.counts(3) == {"visited": 121, "evaluated": 81, "pruned": 0, "cuts": 0, "table_hits": 0}
     assert shown.text("bound") == (
-        "Every search of this tree must value at least 17 leaves. Knuth and Moore: 3^2 + 3^2 − 1 = 17 of 3^4 = 81."
+        "Without a table, every search must value at least 17 leaves. Knuth and Moore: 3^2 + 3^2 − 1 = 17 of 3^4 = 81."
     )
     assert shown.page.is_visible("#chart canvas")
     shown.click("reset")
