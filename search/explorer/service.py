@@ -25,13 +25,13 @@ from search.theory.algorithms import ALGORITHMS, AlgorithmError, Run, measured, 
 from search.theory.counterexample import MOST_NODES
 from search.theory.counterexample import counterexample as find_counterexample
 from search.theory.generate import Arrangement, uniform_tree
-from search.theory.lattice_search import UnsoundRuleError
+from search.theory.lattice_search import NEED_DISTRIBUTIVITY, UnsoundRuleError
 from search.theory.lattice_text import KINDS, make_lattice
 from search.theory.lattices import Chain, Lattice, LatticeError
 from search.theory.orders import ORDERS, Order, ordered_children
 from search.theory.run_text import run_as_dot, run_as_text
 from search.theory.tree_text import FORMATS, Format, read_tree, write_list
-from search.theory.trees import MAX_BYTES, MAX_NODES, Children, Tree, TreeError, edited_tree
+from search.theory.trees import CHANGES, MAX_BYTES, MAX_NODES, Children, Tree, TreeError, edited_tree
 
 #: The largest limits of a chess search that the page may request.
 MOST_CHESS_DEPTH: Final = 60
@@ -141,7 +141,7 @@ class _Asked:
 
     def run(self, job: Job) -> Run:
         """Runs the search. Raises `StoppedError` if the job is stopped, and the errors of `algorithms.run`."""
-        job.go_on(f"searching {len(self.tree):,} nodes, {self.order_name()}")
+        job.go_on(f"searching {_count(len(self.tree), 'node')}, {self.order_name()}")
         return run(
             self.tree, self.algorithm, children=self.children(), lattice=self.lattice, force=self.force, check=job.check
         )
@@ -150,10 +150,7 @@ class _Asked:
 def _ask(body: object) -> _Asked:
     """Returns the requested search. Raises TreeError for errors in the tree's text, RequestError for other errors."""
     fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title", "force"))
-    text = _text(fields, "text", most=None)
-    form = fields.get("format")
-    if form is not None and form not in FORMATS:
-        raise RequestError(f'"format" must be null or one of {", ".join(FORMATS)}')
+    text, form = _text(fields, "text", most=None), _format(fields)
     algorithm = _text(fields, "algorithm")
     choice, lattice = _lattice(fields.get("lattice"))
     order = _fields(fields.get("order", {}), ("kind", "seed", "hand"))
@@ -163,9 +160,9 @@ def _ask(body: object) -> _Asked:
     seed = _whole(order, "seed", 0, _MOST_SEED, default=0)
     title = _text(fields, "title", default="")
     force = fields.get("force", False) is True
-    tree = read_tree(text, cast("Format | None", form))
+    tree = read_tree(text, form)
     hand = _hand(order.get("hand", {}), tree)
-    request = {
+    request: dict[str, Any] = {
         "text": text,
         "format": form,
         "algorithm": algorithm,
@@ -176,6 +173,11 @@ def _ask(body: object) -> _Asked:
     if force:
         request["force"] = True
     return _Asked(tree, algorithm, lattice, cast("Order", kind), seed, hand, force, request)
+
+
+def _count(count: int, one: str, many: str = "") -> str:
+    """Returns a count and what it counts, such as "1 node"."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
 def _fields(value: object, names: Sequence[str]) -> Mapping[str, Any]:
@@ -194,6 +196,13 @@ def _text(fields: Mapping[str, Any], name: str, default: str | None = None, most
     if most is not None and len(value) > most:
         raise RequestError(f'"{name}" is longer than {most} characters')
     return value
+
+
+def _format(fields: Mapping[str, Any]) -> Format | None:
+    form = fields.get("format")
+    if form not in (None, *FORMATS):
+        raise RequestError(f'"format" must be null or one of {", ".join(FORMATS)}')
+    return cast("Format | None", form)
 
 
 def _whole(fields: Mapping[str, Any], name: str, low: int, high: int, default: int | None = None) -> int:
@@ -261,6 +270,7 @@ def catalogue() -> dict[str, Any]:
                 "note": algorithm.summary,
                 "loses": algorithm.loses,
                 "lattice": algorithm.in_lattice,
+                "can_fail": algorithm.rule in NEED_DISTRIBUTIVITY,
                 "group": "In lattices" if algorithm.in_lattice else "With numbers",
             }
             for algorithm in ALGORITHMS.values()
@@ -300,7 +310,8 @@ def generate(body: object, job: Job) -> dict[str, Any]:
     if arrangement not in get_args(Arrangement):
         raise RequestError(f'"arrangement" must be one of {", ".join(get_args(Arrangement))}')
     tree = uniform_tree(branching, depth, arrangement, seed)
-    title = f"{branching} children, {depth} plies, {_ORDER_NAMES[arrangement]}, seed {seed}"
+    size = f"{_count(branching, 'child', 'children')}, {_count(depth, 'ply', 'plies')}"
+    title = f"{size}, {_ORDER_NAMES[arrangement]}, seed {seed}"
     return {"text": write_list(tree), "title": title}
 
 
@@ -311,10 +322,9 @@ def edit(body: object, job: Job) -> dict[str, Any]:
     Without a "value", a new leaf gets 0, or the bottom of the lattice.
     """
     fields = _fields(body, ("text", "format", "lattice", "node", "change", "value"))
-    form = fields.get("format")
-    if form not in (None, *FORMATS):
-        raise RequestError(f'"format" must be null or one of {", ".join(FORMATS)}')
-    tree = read_tree(_text(fields, "text", most=None), cast("Format | None", form))
+    tree = read_tree(_text(fields, "text", most=None), _format(fields))
+    if fields.get("change") not in CHANGES:
+        raise RequestError(f'"change" must be one of {", ".join(CHANGES)}')
     _, lattice = _lattice(fields.get("lattice"))
     usual = "0" if lattice is None or isinstance(lattice, Chain) else lattice.format(lattice.bottom)
     value = _text(fields, "value", default=usual).strip()
@@ -339,6 +349,8 @@ def counterexample(body: object, job: Job) -> dict[str, Any]:
     _, lattice = _lattice(fields.get("lattice"))
     if algorithm is None or algorithm.rule is None or lattice is None:
         raise RequestError("choose a lattice and a lattice algorithm")
+    if algorithm.rule not in NEED_DISTRIBUTIVITY:
+        raise RequestError(f"{algorithm.name}: this rule is right in every lattice, so choose another one")
     if lattice.violation() is None:
         raise RequestError("this lattice is distributive, so no rule fails in it: choose M3 or N5")
     found = find_counterexample(lattice, algorithm.rule, job.go_on)
@@ -355,10 +367,13 @@ def trace(body: object, job: Job) -> Document:
     done = _run(asked, job)
     job.check()
     tree = asked.tree
-    size = f"{len(tree):,} nodes, {len(tree.leaves):,} leaves, {tree.height} plies"
+    parts = (len(tree), "node"), (len(tree.leaves), "leaf", "leaves"), (tree.height, "ply", "plies")
+    # In a distributive lattice, every rule is right.
+    if asked.lattice is None or asked.lattice.violation() is None:
+        asked.request.pop("force", None)
     return build_document(
         done,
-        title=asked.request["title"] or size,
+        title=asked.request["title"] or ", ".join(_count(*part) for part in parts),
         lattice=asked.request["lattice"],
         order_name=asked.order_name(),
         request=asked.request,

@@ -190,6 +190,10 @@ def grown_tree(
     return Tree(tuple(parents), tuple(map(tuple, children)), tuple(leaves), tuple(labels), root_is_max, tuple(places))
 
 
+#: The changes that `edited_tree` can make.
+CHANGES: Final = ("add", "set", "name", "remove")
+
+
 def edited_tree(tree: Tree, node: int, change: str, text: str = "") -> tuple[Tree, int]:
     """Returns a copy of a tree with one change at `node`, and the number of the node that was added or changed.
 

@@ -117,6 +117,18 @@ def test_unsound_rules_are_refused_with_the_triple() -> None:
     assert "a meet (b join c)" in str(error)
 
 
+def test_a_rule_is_forced_only_where_it_can_be_wrong() -> None:
+    for kind, spec, text in (("M3", "", "[c [b [a b]]]"), ("sets", "a b", "[{a} {b}]")):
+        lattice = {"kind": kind, "spec": spec}
+        document = service.trace(request(text=text, algorithm="lattice-strong", lattice=lattice, force=True))
+        assert document["request"].get("force", False) is (kind == "M3")
+
+
+def test_counts_of_one_are_singular() -> None:
+    assert service.trace(request(text="5"))["title"] == "1 node, 1 leaf, 0 plies"
+    assert service.generate({"branching": 1, "depth": 1})["title"] == "1 child, 1 ply, random, seed 0"
+
+
 def test_numbers_in_a_lattice_get_advice() -> None:
     lattice = {"kind": "product", "spec": "0..9 x 0..9"}
     error = refusal(service.trace, request(text="[3 [12 8]]", algorithm="lattice-weak", lattice=lattice))
@@ -125,6 +137,7 @@ def test_numbers_in_a_lattice_get_advice() -> None:
     assert (error.line, error.column) == (1, 2)
 
 
+SOUND = {"lattice": {"kind": "sets", "spec": "a b"}}
 SEARCH = {"fen": "8/8/8/8/8/8/8/8 w - - 0 1", "moves": [], "depth": 3, "reasons": ["null-move"]}
 
 
@@ -147,6 +160,10 @@ SEARCH = {"fen": "8/8/8/8/8/8/8/8 w - - 0 1", "moves": [], "depth": 3, "reasons"
         (service.example, {"key": "no such"}, "unknown example"),
         (service.generate, {"branching": 0, "depth": 1}, '"branching" must be a whole number from 1'),
         (service.generate, {"branching": 2, "depth": 2, "arrangement": "no"}, '"arrangement" must be one of'),
+        (service.edit, {"text": "[1 2]", "node": 1, "change": "no such"}, '"change" must be one of add'),
+        (service.edit, {"text": "[1 2]", "node": 0, "change": "remove"}, "the root cannot be removed"),
+        (service.counterexample, SOUND | {"algorithm": "lattice-shallow"}, "right in every lattice"),
+        (service.counterexample, SOUND | {"algorithm": "lattice-weak"}, "this lattice is distributive"),
         (service.cost, SEARCH | {"moves": "e2e4"}, '"moves" must be a list'),
         (service.cost, SEARCH | {"moves": ["e2e4"] * 2001}, "at most 2,000 strings"),
         (service.cost, SEARCH | {"depth": 0}, '"depth" must be a whole number from 1 to 60'),

@@ -25,7 +25,7 @@ export function showChoices() {
   $("algorithm-note").textContent = algorithm?.note ?? "";
   $("lattice-note").textContent = state.lattices.find((lattice) => lattice.key === $("lattice").value)?.note ?? "";
   $("lattice-row").hidden = $("lattice-note").hidden = !algorithm?.lattice && $("lattice").value === "chain";
-  $("unsound").hidden = !algorithm?.lattice;
+  $("unsound").hidden = !algorithm?.can_fail;
   $("order-seed-label").hidden = $("order").value !== "random";
 }
 
@@ -38,7 +38,7 @@ export function request(algorithm = $("algorithm").value) {
     lattice: latticeInUse(algorithm),
     order: {...state.base, hand: state.hand},
     title: state.title,
-    ...($("force").checked && algorithmOf(algorithm)?.lattice ? {force: true} : {}),
+    ...($("force").checked && algorithmOf(algorithm)?.can_fail ? {force: true} : {}),
   };
 }
 
@@ -129,7 +129,7 @@ export async function initialise() {
       throw error;
     }
     show(documents, {...one, compare: rival});
-    if (one.force) say("Warning: a rule that needs a distributive lattice may return a wrong value in this one.");
+    if (documents.some(({request: {force}}) => force)) say("Warning: a rule that needs a distributive lattice may return a wrong value in this one.");
   }, mark);
 }
 
