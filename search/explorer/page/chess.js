@@ -184,9 +184,7 @@ export class ChessPanel {
   /** Collapses all inner nodes that are off the principal variation and more than one level below the root. */
   #collapse() {
     for (let node = 0; node < this.model.count; node++) {
-      const off = !this.line.has(node) && !this.line.has(this.model.parent(node));
-      if (off && this.model.children(node).length) this.view.collapsed.add(node);
-      else if (!this.line.has(node) && this.model.children(node).length && this.model.depth(node) > 1) this.view.collapsed.add(node);
+      if (!this.line.has(node) && this.model.children(node).length && this.model.depth(node) > 1) this.view.collapsed.add(node);
     }
     this.view.arrange();
   }

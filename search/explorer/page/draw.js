@@ -48,7 +48,7 @@ export class Layout {
 
 const ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"};
 export const escape = (text) => String(text).replace(/[&<>"]/g, (sign) => ESCAPES[sign]);
-export const FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
+const FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
 
 export class CanvasSurface {
   constructor(context) {

@@ -12,7 +12,7 @@ import {fillStatements} from "./statements.js";
 import {checkQuiz, startQuiz, toggleGuess} from "./quiz.js";
 import {countCosts, countNodeCosts, showRecording} from "./recording.js";
 import {chooseExample, chooseIteration, choosePosition, generate, initialise, knownPositions, measure, openTab, searchChess, setTree, showChoices, watchFail} from "./searching.js";
-import {ask, busily, complain, stop} from "./server.js";
+import {ask, busily, complain, say, stop} from "./server.js";
 import {$, fill, first, isChess, isGuessing, number, PLAIN, state} from "./shared.js";
 import {countChart, showOutline} from "./statistics.js";
 import {advance, jump, nextCut, pause, player, run, seek, setFollow, stepBack, stepOn, toTheEnd} from "./stepping.js";
@@ -115,9 +115,11 @@ function connect() {
   };
   each("key", (key) => ACTIONS[key]());
   on("welcome-cut", "click", () => {
+    jump(0);
+    nextCut();
+    if (first().index === first().length) return say("This search cuts nothing. Choose another algorithm or another tree.");
     $("welcome-first").hidden = true;
     $("welcome-second").hidden = false;
-    nextCut();
   });
   for (const button of document.querySelectorAll("#welcome .close")) button.addEventListener("click", hideWelcome);
   on("outline-box", "toggle", showOutline);

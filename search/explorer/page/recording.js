@@ -43,7 +43,7 @@ export function showRecording(panel, choose) {
 }
 
 /** Shows nodes ended, moves skipped and visits saved by each reason and, if counted, nodes without its technique. */
-export function showPruned(recording) {
+function showPruned(recording) {
   const {statistics = {}, costs} = recording.document;
   const texts = new Map(recording.reasons.map((reason) => [reason.key, reason.text]));
   const counted = new Map((costs?.without ?? []).map((row) => [row.reason, row.nodes]));

@@ -78,7 +78,7 @@ export function setTree(text, title) {
 }
 
 /** Returns the request for a chess search that the controls describe. */
-export const chessRequest = () => ({position: $("chess-position").value, after: $("chess-after").value.trim() || null,
+const chessRequest = () => ({position: $("chess-position").value, after: $("chess-after").value.trim() || null,
   depth: Number($("chess-depth").value), nodes: Number($("chess-nodes").value)});
 
 export function setChessRequest(made) {
@@ -101,7 +101,7 @@ export function choosePosition(fen) {
 }
 
 /** Puts the cursor at an error in the tree's text, unless another control has the focus. */
-export function markPlace(line, column) {
+function markPlace(line, column) {
   if (![document.body, $("tree-text"), $("initialise")].includes(document.activeElement)) return;
   openTab("text");
   const area = $("tree-text");

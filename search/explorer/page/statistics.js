@@ -35,7 +35,7 @@ export function showStatistics(panels) {
   $("statistics").tBodies[0].replaceChildren(...rows);
   const {statistics, document: shown} = panels[0].trace;
   const parts = [];
-  if (statistics.minimal_leaves >= 0) parts.push(`Without a table, every search must value at least ${count(statistics.minimal_leaves, "leaf", "leaves")}.`);
+  if (statistics.minimal_leaves >= 0) parts.push(`Without a transposition table, every search must value at least ${count(statistics.minimal_leaves, "leaf", "leaves")}.`);
   const {uniform} = statistics;
   if (uniform?.depth) {
     const {branching: b, depth: d, bound} = uniform;

@@ -68,6 +68,11 @@ def test_values_in_the_code_are_right(shown: Shown) -> None:
 
 def test_newcomers_are_led_to_the_first_cut(shown: Shown) -> None:
     assert shown.text("welcome-first").startswith("New here?")
+    shown.choose("algorithm", "minimax")
+    shown.click("welcome-cut")
+    assert shown.message.startswith("This search cuts nothing.")
+    shown.choose("algorithm", "two-sided")
+    shown.click("end")
     shown.click("welcome-cut")
     assert shown.text("explanation").startswith(
         "MAX can get 7 at C, but one step up, at A, MIN can already limit MAX to 6"
@@ -150,7 +155,8 @@ def test_step_step_back_cut_end_and_reset(shown: Shown) -> None:
     assert shown.counts(2) == {name: getattr(statistics, name) for name in shown.counts()}
     assert shown.counts(3) == {"visited": 121, "evaluated": 81, "pruned": 0, "cuts": 0, "table_hits": 0}
     assert shown.text("bound") == (
-        "Without a table, every search must value at least 17 leaves. Knuth and Moore: 3^2 + 3^2 − 1 = 17 of 3^4 = 81."
+        "Without a transposition table, every search must value at least 17 leaves. "
+        "Knuth and Moore: 3^2 + 3^2 − 1 = 17 of 3^4 = 81."
     )
     assert shown.page.is_visible("#chart canvas")
     shown.click("reset")
