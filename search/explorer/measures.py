@@ -2,26 +2,23 @@
 
 The statistics are computed only from other fields of the document (see `search.explorer.chess_document`).
 
-    first_move_best, branching, minimax_estimate, minimal_tree
-                    the "share" of first_move, and the "branching", "minimax" and "minimal" of the deepest complete
-                    iteration (see iterations and trees); each is null if unknown
-    first_move      which move was the best, at nodes of the main search that ended with a cutoff or an exact value:
-                    {"nodes": the number of these nodes, "first": the number whose first move was the best, "share":
-                    first / nodes, "by_number": how often the best move was number 1, 2 ... 9, or a later one}
+    first_move      how often the first move was the best, at nodes of the main search that ended with a cutoff or an
+                    exact value: {"nodes": the number of these nodes, "first": the number whose first move was the
+                    best, "share": first / nodes, or null if there are none}
     quiescence_first_move  the same for nodes of quiescence, but only those that ended with a cutoff
     iterations      for each complete iteration {"depth", "nodes", "branching": nodes ** (1 / depth), "growth": nodes
                     divided by the nodes of the previous complete iteration}
     trees           for each complete iteration the "nodes" searched, and the sizes of the full and the minimal tree
-                    without quiescence: {"depth", "nodes", "minimax", "minimax_leaves", "minimal", "minimal_leaves"}
-    mobility        the mean number of legal moves at each ply, over the visits of the last complete iteration with rows
+                    without quiescence: {"depth", "nodes", "minimax", "minimal"}
     reasons         for each reason that occurs {"key", "ended": visits, "skipped": moves, "saved": visits, estimated}
     costs           a text that says how "saved" is estimated
 
-Plain minimax visits every node of the full tree. At ply k, there are m0 * m1 * ... * m(k-1) nodes, where mi is the
-mobility at ply i. Without selectivity and TT, a search must visit at least Knuth and Moore's minimal tree to prove the
-value. At ply k, that tree has E + O - 1 nodes: E is the product of all mi with even i < k, and O that of all mi with
-odd i < k ("An analysis of alpha-beta pruning", Artificial Intelligence 6, 1975, here with branching that changes from
-ply to ply). The recorded search may still be smaller, because it reduces and skips moves and finds positions in the TT.
+Plain minimax visits every node of the full tree. At ply k, there are m0 * m1 * ... * m(k-1) nodes, where mi is the mean
+number of legal moves at ply i. Without selectivity and TT, a search must visit at least Knuth and Moore's minimal tree
+to prove the value. At ply k, that tree has E + O - 1 nodes: E is the product of all mi with even i < k, and O that of
+all mi with odd i < k ("An analysis of alpha-beta pruning", Artificial Intelligence 6, 1975, here with branching that
+changes from ply to ply). The recorded search may still be smaller, because it reduces and skips moves and finds
+positions in the TT.
 """
 
 from __future__ import annotations
@@ -31,9 +28,6 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from search.explorer.chess_document import MOVE_SEARCHES, Document, decoded, skips
-
-#: The length of "by_number". The last entry counts the nodes whose best move was any later move.
-TOLD_APART: Final = 10
 
 #: The reasons that end a node after moves were searched.
 _THROUGH_MOVES: Final = ("cutoff", "all-moves")
@@ -67,19 +61,11 @@ def statistics(document: Document) -> dict[str, Any]:
     nodes = decoded(document)
     iterations = [iteration for iteration in document["iterations"] if iteration["complete"]]
     mobility = _mobility(nodes, iterations)
-    first_move = _first_moves(nodes, quiescence=0)
-    growth = _growth(iterations)
-    trees = [_trees(iteration, mobility) for iteration in iterations if mobility]
     return {
-        "first_move_best": first_move["share"],
-        "branching": growth[-1]["branching"] if growth else None,
-        "minimax_estimate": trees[-1]["minimax"] if trees else None,
-        "minimal_tree": trees[-1]["minimal"] if trees else None,
-        "first_move": first_move,
+        "first_move": _first_moves(nodes, quiescence=0),
         "quiescence_first_move": _first_moves(nodes, quiescence=1),
-        "iterations": growth,
-        "trees": trees,
-        "mobility": [round(value, 2) for value in mobility],
+        "iterations": _growth(iterations),
+        "trees": [_trees(iteration, mobility) for iteration in iterations if mobility],
         "reasons": _reasons(nodes, document),
         "costs": COSTS,
     }
@@ -97,13 +83,7 @@ def _first_moves(nodes: Nodes, quiescence: int) -> dict[str, Any]:
     if not quiescence:
         numbers.update(_numbers_of_exact_moves(nodes))
     total = sum(numbers.values())
-    told = [numbers[number] for number in range(1, TOLD_APART)]
-    return {
-        "nodes": total,
-        "first": numbers[1],
-        "share": round(numbers[1] / total, 4) if total else None,
-        "by_number": [*told, total - sum(told)],
-    }
+    return {"nodes": total, "first": numbers[1], "share": round(numbers[1] / total, 4) if total else None}
 
 
 def _numbers_of_exact_moves(nodes: Nodes) -> Iterator[int]:
@@ -171,20 +151,18 @@ def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
 
 
 def tree_sizes(mobility: list[float]) -> dict[str, float]:
-    """Returns {"minimax", "minimax_leaves", "minimal", "minimal_leaves"} if nodes at ply i have `mobility[i]` moves."""
+    """Returns the sizes of the full tree ("minimax") and the "minimal" tree; nodes at ply i have `mobility[i]` moves."""
     even = odd = full = 1.0
     minimax = minimal = 1.0
-    leaves = 1.0
     for ply, moves in enumerate(mobility):
         full *= moves
         if ply % 2:
             odd *= moves
         else:
             even *= moves
-        leaves = even + odd - 1
         minimax += full
-        minimal += leaves
-    return {"minimax": minimax, "minimax_leaves": full, "minimal": minimal, "minimal_leaves": leaves}
+        minimal += even + odd - 1
+    return {"minimax": minimax, "minimal": minimal}
 
 
 def _trees(iteration: dict[str, Any], mobility: list[float]) -> dict[str, Any]:

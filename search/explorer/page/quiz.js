@@ -21,6 +21,8 @@ function verdict(trace, replay, guesses) {
 export function startQuiz() {
   if (isChess() || !first()) return;
   jump(0);
+  // The words for newcomers lead to the answers.
+  $("welcome").hidden = true;
   state.quiz = {checked: false};
   first().guesses = new Set();
   document.body.classList.add("is-quizzing");

@@ -24,14 +24,14 @@ export function showRecording(panel, choose) {
     tableRow([row.depth, row.score, number(row.nodes), row.branching ? Number(row.branching.toPrecision(3)) : "–", large(row.minimax), large(row.minimal)])));
   iterationChart($("iteration-chart"), rows);
   showPruned(recording);
-  const share = statistics.first_move_best;
+  const share = statistics.first_move?.share, last = rows.findLast((row) => row.minimal) ?? {};
   const facts = [
     ["engine", recording.document.engine ?? "–"],
     ["evaluation", recording.document.evaluation ?? "–"],
     ["first move best", share === null || share === undefined ? "–" : `${(100 * share).toFixed(1)} %`],
-    ["effective branching factor", statistics.branching?.toFixed(2) ?? "–"],
-    ["minimax would visit", large(statistics.minimax_estimate)],
-    ["minimal tree", large(statistics.minimal_tree)],
+    ["effective branching factor", last.branching?.toFixed(2) ?? "–"],
+    ["minimax would visit", large(last.minimax)],
+    ["minimal tree", large(last.minimal)],
     ["nodes searched", number(recording.document.iterations.reduce((sum, iteration) => sum + iteration.nodes, 0))],
     ["visits recorded", number(recording.count)],
   ];
