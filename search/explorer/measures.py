@@ -151,7 +151,7 @@ def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
 
 
 def tree_sizes(mobility: list[float]) -> dict[str, float]:
-    """Returns the sizes of the full tree ("minimax") and the "minimal" tree; nodes at ply i have `mobility[i]` moves."""
+    """Returns the nodes of a tree with `mobility[i]` moves at ply i ("minimax"), and those of its "minimal" part."""
     even = odd = full = 1.0
     minimax = minimal = 1.0
     for ply, moves in enumerate(mobility):

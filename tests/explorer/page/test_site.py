@@ -92,6 +92,9 @@ def requests() -> Iterator[tuple[str, Any]]:
 def test_the_first_screen_does_not_wait_for_python(built: Path, browser: Any) -> None:
     with hosted(built) as url, new_page(browser, url) as page:
         assert page.length > 0
+        # The site contains the answer to the page's first request.
+        asked = page.page.evaluate("(({compare, ...one}) => JSON.stringify(one))(secateur.state.request)")
+        assert f"trace{asked}" in json.loads((built / "answers.json").read_text(encoding="utf-8"))
         page.press("n")
         assert page.text("explanation").startswith("Visit")
         assert page.text("version") == version()
