@@ -43,23 +43,24 @@ REASONS: Final[dict[str, str]] = {
     "{node} fails high, so the remaining children cannot matter.",
     "beta-scout": "MAX can get {value} at {node}, and the null window only tests whether {node} is worth less than "
     "{beta}. It is not.",
-    # Cuts in lattices: by the value of the parent, of another single node above, or of several nodes together.
+    # Cuts in lattices: by the value of the parent, of another single node above, or of several nodes together. All but
+    # the first can be wrong in a lattice that is not distributive.
     "alpha-parent": "MIN can limit {node} to {value}, but one step up, at {other}, MAX is already sure of at least "
     "this value. The remaining children cannot matter.",
     "beta-parent": "MAX can get {value} at {node}, but one step up, at {other}, MIN can already limit MAX to at most "
     "this value. The remaining children cannot matter.",
     "alpha-single": "MIN can limit {node} to {value}, but further up, at {other}, MAX is already sure of at least this "
-    "value. The remaining children cannot matter.",
+    "value. By this rule, the remaining children cannot matter.",
     "beta-single": "MAX can get {value} at {node}, but further up, at {other}, MIN can already limit MAX to at most "
-    "this value. The remaining children cannot matter.",
+    "this value. By this rule, the remaining children cannot matter.",
     "alpha-join": "MIN can limit {node} to {value}, which is at most {alpha}, the join of what MAX is already sure of "
     "at the nodes above.",
     "beta-meet": "MAX can get {value} at {node}, which is at least {beta}, the meet of what MIN can already limit MAX "
     "to at the nodes above.",
     "alpha-strong": "{node} is worth at most {value}. The meet of this value and MIN's values at the nodes above is "
-    "{beta}, which is at most {alpha}, the join of MAX's values there. The root's value cannot change.",
+    "{beta}, which is at most {alpha}, the join of MAX's values there. By this rule, the root's value cannot change.",
     "beta-strong": "{node} is worth at least {value}. The join of this value and MAX's values at the nodes above is "
-    "{alpha}, which is at least {beta}, the meet of MIN's values there. The root's value cannot change.",
+    "{alpha}, which is at least {beta}, the meet of MIN's values there. By this rule, the root's value cannot change.",
     # Answers of the transposition table.
     "table-exact": "According to the table, {node} is worth {value}.",
     "table-lower": "According to the table, {node} is worth at least {value}, which is enough for the window {alpha} "
@@ -73,7 +74,8 @@ REASONS: Final[dict[str, str]] = {
     "exact": "{node} is worth {value}.",
     "lower": "{node} is worth at least {value}.",
     "upper": "{node} is worth at most {value}.",
-    "sufficient": "The search of {node} ends with {value}. Skipped nodes could change this value, but not the root's.",
+    "sufficient": "The search of {node} ends with {value}. Skipped nodes could change this value, but by this rule not "
+    "the root's.",
     # Searches that are repeated, or started with another window.
     "fail-low": "The value lies below the window. Search {node} again with the window {alpha} to {beta}.",
     "fail-high": "The value lies above the window. Search {node} again with the window {alpha} to {beta}.",
