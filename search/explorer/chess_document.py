@@ -6,13 +6,12 @@ A document is one JSON object. Its long tables are stored as columns, so that a 
     engine, evaluation      the engine with its version, and the evaluation that it used
     fen, before, position   the game's first position (FEN), its moves (UCI), and the position that was searched (FEN)
     chess960                whether castling is written as king takes rook
-    limits, without         {"depth", "nodes", "milliseconds"}, null for no limit; the SWITCHES that were switched off
+    limits, without         {"depth", "nodes"}, null for no limit; the SWITCHES that were switched off
     scores                  {"infinite", "mate", "mate_bound"}: a mate in n plies scores mate - n, at least mate_bound
     result                  {"move", "score", "value", "depth", "line", "nodes", "visits"}: "score" is a text for
                             people, "value" the same as a number, "line" the principal variation
-    iterations              one object for each depth: {"depth", "score", "value", "alpha", "beta", "nodes", "line",
-                            "first_node", "last_node", "complete", "windows"}; alpha and beta are those of the last
-                            window; a window is {"alpha", "beta", "value", "outcome", "first_node", "last_node"}
+    iterations              one object for each depth: {"depth", "score", "value", "nodes", "line", "first_node",
+                            "last_node", "complete"}
     nodes                   the columns NODE_COLUMNS, a row for each visit, in the order in which the visits began
     pruned                  the columns "node" (a row of `nodes`), "move" and "reason", a row for each skipped move
     moves                   UCI texts ("0000" for a null move); the columns "move" are indices into them, -1 for no move

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -145,7 +144,7 @@ def _document(game: Game, limits: Limits, search: _Search, without: list[str], c
         "before": [move.uci() for move in board.move_stack],
         "position": board.fen(),
         "chess960": board.chess960,
-        "limits": {"depth": limits.depth, "nodes": limits.nodes, "milliseconds": None},
+        "limits": {"depth": limits.depth, "nodes": limits.nodes},
         "without": without,
         "scores": _SCORES,
         "nodes": _node_columns(rows, node_moves),
@@ -225,36 +224,18 @@ def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, An
     result: list[dict[str, Any]] = []
     first = nodes_before = 0
     for depth, known, row_end, node_end in found:
-        windows = [_window(rows, row) for row in range(first, row_end) if rows["parent"][row] == -1]
-        for window, following in pairwise(windows):
-            window["last_node"] = following["first_node"] - 1
-        if windows:
-            windows[-1]["last_node"] = row_end - 1
         value = None if known is None else known.score
         result.append(
             {
                 "depth": depth,
                 "score": score_text(value, _SCORES),
                 "value": value,
-                "alpha": windows[-1]["alpha"] if windows else -INFINITE,
-                "beta": windows[-1]["beta"] if windows else INFINITE,
                 "nodes": node_end - nodes_before,
                 "line": [] if known is None else [decode(move, chess960).uci() for move in known.line],
-                "first_node": first if windows else -1,
-                "last_node": row_end - 1 if windows else -1,
+                "first_node": first if row_end > first else -1,
+                "last_node": row_end - 1 if row_end > first else -1,
                 "complete": known is not None and known.complete,
-                "windows": windows,
             }
         )
         first, nodes_before = row_end, node_end
     return result
-
-
-def _window(rows: Any, row: int) -> dict[str, Any]:
-    """Returns the search of the root whose visit is `row`, as an element of "windows" without "last_node"."""
-    alpha, beta = int(rows["alpha"][row]), int(rows["beta"][row])
-    if rows["end"][row] == tracing.STOPPED:
-        return {"alpha": alpha, "beta": beta, "value": None, "outcome": "stopped", "first_node": row}
-    value = int(rows["value"][row])
-    outcome = "fail low" if value <= alpha else "fail high" if value >= beta else "exact"
-    return {"alpha": alpha, "beta": beta, "value": value, "outcome": outcome, "first_node": row}

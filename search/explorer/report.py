@@ -30,7 +30,7 @@ def report(document: Document, plies: int = 2, lines: int = 200) -> Iterator[str
 
 def _heading(document: Document) -> Iterator[str]:
     limits = document["limits"]
-    given = [f"{name} {limits[name]}" for name in ("depth", "nodes", "milliseconds") if limits.get(name) is not None]
+    given = [f"{name} {limits[name]}" for name in ("depth", "nodes") if limits[name] is not None]
     result = document["result"]
     yield f"{document['engine']}, {document['evaluation']} evaluation, {', '.join(given)}"
     if document["without"]:

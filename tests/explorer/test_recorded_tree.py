@@ -39,13 +39,10 @@ def test_sizes_add_up_to_the_nodes(tree: Tree) -> None:
         assert iteration["first_node"] == first
         rows = range(first, iteration["last_node"] + 1)
         assert sum(tree.search[row] in COUNTED_SEARCHES for row in rows) == iteration["nodes"]
-        windows = iteration["windows"]
-        assert [window["first_node"] for window in windows] == [row for row in rows if tree.parent[row] == -1]
-        assert windows[-1]["last_node"] == iteration["last_node"]
         if iteration["complete"]:
-            assert windows[-1]["outcome"] == "exact"
-            assert windows[-1]["value"] == iteration["value"]
-            assert [window["outcome"] for window in windows[:-1]].count("exact") == 0
+            *failed, last = (row for row in rows if tree.parent[row] == -1)
+            assert tree.alpha[last] < tree.value[last] == iteration["value"] < tree.beta[last]
+            assert not any(tree.alpha[row] < tree.value[row] < tree.beta[row] for row in failed)
         first = iteration["last_node"] + 1
     assert first == len(tree.parent)
 

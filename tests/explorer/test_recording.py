@@ -150,7 +150,6 @@ def test_a_node_limit_is_exact_and_leaves_an_open_path(recorded: Recorded) -> No
     document = recorded["nodes"]
     assert document["result"]["nodes"] == 4321
     assert not document["iterations"][-1]["complete"]
-    assert document["iterations"][-1]["windows"][-1]["outcome"] == "stopped"
     tree = Tree(document)
     stopped = [row for row in tree if tree.end[row] == "stopped"]
     assert stopped

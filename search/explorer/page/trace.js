@@ -75,7 +75,6 @@ export class Trace {
     order.forEach((node, index) => {
       rank[node] = index;
     });
-    this.reordered = true;
     for (const children of this.children) children.sort((a, b) => rank[a] - rank[b]);
   }
 
