@@ -109,7 +109,7 @@ function derivation(trace, at, view, lines, chosen) {
       return [found === result || found === right ? `${target} = ${result}` : `${target} = ${found} = ${result}`];
     }
     const found = filled(text);
-    if (found === text) return [];
-    return [text.startsWith("if ") ? `${found.slice(0, -1)}  →  ${kind === "keep" ? "no" : "yes"}` : found];
+    if (text.startsWith("if ")) return [`${found.slice(0, -1)}  →  ${kind === "keep" ? "no" : "yes"}`];
+    return found === text ? [] : [found];
   });
 }

@@ -37,6 +37,10 @@ def test_the_code_beside_the_tree_follows_the_search(shown: Shown) -> None:
         shown.press("r", "c", "c")
         assert shown.text("derivation") == cut
         assert shown.page.inner_text(".running").strip() == line
+    shown.click("tab-example")
+    shown.choose("example", "worlds")
+    shown.press("c")
+    assert shown.text("derivation") == "if rule(lattice, path)  →  yes"
     shown.press("k")
     assert not shown.page.is_visible("#figure-code")
 
