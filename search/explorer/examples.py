@@ -169,7 +169,9 @@ _GROUPS: Final = {
         Example(
             "worlds",
             "Sets of possible worlds",
-            "A leaf lists the worlds, out of a, b and c, in which MAX wins. Join is union; meet is intersection.",
+            "A world is one way that unknown facts can be, such as the cards in another hand. A leaf lists the worlds, "
+            "out of a, b and c, in which MAX wins. Join is union; meet is intersection. While MIN has no bound, beta "
+            "is all worlds.",
             partial(_random_sets, 120),
             "lattice-strong",
             ("sets", "a b c"),

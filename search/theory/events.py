@@ -53,14 +53,17 @@ REASONS: Final[dict[str, str]] = {
     "value. By this rule, the remaining children cannot matter.",
     "beta-single": "MAX can get {value} at {node}, but further up, at {other}, MIN can already limit MAX to at most "
     "this value. By this rule, the remaining children cannot matter.",
-    "alpha-join": "MIN can limit {node} to {value}, which is at most {alpha}, the join of what MAX is already sure of "
-    "at the nodes above.",
-    "beta-meet": "MAX can get {value} at {node}, which is at least {beta}, the meet of what MIN can already limit MAX "
-    "to at the nodes above.",
-    "alpha-strong": "{node} is worth at most {value}. The meet of this value and MIN's values at the nodes above is "
-    "{beta}, which is at most {alpha}, the join of MAX's values there. By this rule, the root's value cannot change.",
-    "beta-strong": "{node} is worth at least {value}. The join of this value and MAX's values at the nodes above is "
-    "{alpha}, which is at least {beta}, the meet of MIN's values there. By this rule, the root's value cannot change.",
+    # A side without values above leaves the bound at the end of the lattice.
+    "alpha-join": "MIN can limit {node} to {value}. MAX is already sure of {alpha} at the nodes above (their join; the "
+    "least element if MAX has no value yet), which is at least as much.",
+    "beta-meet": "MAX can get {value} at {node}. MIN can already limit MAX to {beta} at the nodes above (their meet; "
+    "the greatest element if MIN has no value yet), which is at most as much.",
+    "alpha-strong": "{node} is worth at most {value}. The meet of this value and MIN's values at the nodes above, if "
+    "any, is {beta}. That is at most {alpha}, the join of MAX's values there (the least element if MAX has none). By "
+    "this rule, the root's value cannot change.",
+    "beta-strong": "{node} is worth at least {value}. The join of this value and MAX's values at the nodes above, if "
+    "any, is {alpha}. That is at least {beta}, the meet of MIN's values there (the greatest element if MIN has none). "
+    "By this rule, the root's value cannot change.",
     # Answers of the transposition table.
     "table-exact": "According to the table, {node} is worth {value}.",
     "table-lower": "According to the table, {node} is worth at least {value}, which is enough for the window {alpha} "

@@ -7,7 +7,8 @@ import {DocumentError, opened} from "./trace.js";
 /** The reasons that count as cuts: each ends a node before all its moves are searched. */
 const CUTS = new Set(["mate-distance", "table", "razoring", "reverse-futility", "null-move", "probcut", "multi-cut",
   "cutoff", "stand-pat"]);
-const LOOKS = {PV: ["diamond", "best"], CUT: ["up", "min"], ALL: ["down", "max"]};
+// The shapes and colours of MAX and MIN would mislead: the numbers are from the side to move.
+const LOOKS = {PV: ["diamond", "best"], CUT: ["octagon", "stop"], ALL: ["house", "leaf"]};
 const MOVE_SEARCHES = new Set(["move", "full-depth", "open-window"]);
 // If a tree has more nodes than this, most nodes off the principal variation are collapsed at first.
 const SHOWN_AT_ONCE = 400;
@@ -278,12 +279,12 @@ export class ChessPanel {
     if (changed || collapsed.size !== before) this.view.rearrange(this.current);
   }
 
-  nextCut() {
-    for (let index = this.index; index < this.length; index++) {
+  nextCut(index) {
+    for (; index < this.length; index++) {
       const step = this.steps[index], node = step < 0 ? ~step : step;
       if (this.ends[node] === index && CUTS.has(this.recording.end(this.model.row(node)).key)) return index + 1;
     }
-    return this.length;
+    return Infinity;
   }
 
   /** Pins a node and shows it; -1 unpins. */

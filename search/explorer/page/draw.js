@@ -103,9 +103,9 @@ export class CanvasSurface {
     c.textAlign = "center";
     c.textBaseline = "middle";
     if (halo) {
-      const width = c.measureText(text).width + 4;
+      const width = c.measureText(text).width + 2;
       c.fillStyle = halo;
-      c.fillRect(x - width / 2, y - size * 0.58, width, size * 1.16);
+      c.fillRect(x - width / 2, y - size * 0.5, width, size);
     }
     c.fillStyle = colour;
     c.fillText(text, x, y);
@@ -165,7 +165,7 @@ const MOST_SCALE = 1.3;
 /** Returns the colours of the page's theme by their meaning. */
 export function palette(element) {
   const style = getComputedStyle(element);
-  const names = ["ink", "faint", "paper", "max", "min", "leaf", "path", "cut", "best", "chosen", "guess", "on-node", "line"];
+  const names = ["ink", "faint", "paper", "max", "min", "leaf", "stop", "path", "cut", "best", "chosen", "guess", "on-node", "line"];
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
@@ -174,6 +174,8 @@ function outline(shape, x, y, r, half) {
   switch (shape) {
     case "up": return [[x, y - r * 1.1], [x + r * 1.15, y + r * 0.8], [x - r * 1.15, y + r * 0.8]];
     case "down": return [[x, y + r * 1.1], [x + r * 1.15, y - r * 0.8], [x - r * 1.15, y - r * 0.8]];
+    case "octagon": return [[-1, -0.42], [-0.42, -1], [0.42, -1], [1, -0.42], [1, 0.42], [0.42, 1], [-0.42, 1], [-1, 0.42]].map(([dx, dy]) => [x + dx * r, y + dy * r]);
+    case "house": return [[x, y - r * 1.1], [x + r, y - r * 0.2], [x + r, y + r * 0.85], [x - r, y + r * 0.85], [x - r, y - r * 0.2]];
     case "diamond": return [[x, y - r * 1.1], [x + r * 1.1, y], [x, y + r * 1.1], [x - r * 1.1, y]];
     default: return [[x - half, y - r * 0.85], [x + half, y - r * 0.85], [x + half, y + r * 0.85], [x - half, y + r * 0.85]];
   }
@@ -190,7 +192,7 @@ function drawEdge(surface, colours, look, x0, y0, x1, y1, scale) {
   }
   if (look.cut && scale >= TEXT_SCALE) {
     // Two strokes mark the edge of a branch that was cut off.
-    const t = 0.5, x = x0 + (x1 - x0) * t, y = y0 + (y1 - y0) * t, length = Math.hypot(x1 - x0, y1 - y0) || 1;
+    const t = 0.55, x = x0 + (x1 - x0) * t, y = y0 + (y1 - y0) * t, length = Math.hypot(x1 - x0, y1 - y0) || 1;
     const nx = -(y1 - y0) / length * 7, ny = (x1 - x0) / length * 7;
     const dx = (x1 - x0) / length * 2.5, dy = (y1 - y0) / length * 2.5;
     for (const side of [-1, 1]) {
@@ -207,7 +209,7 @@ function drawNode(surface, colours, look, x, y, scale, isRoomy) {
   const size = 13 * Math.max(scale, 0.75);
   const isBox = look.shape === "square";
   // Boxes are as wide as their text, but square if the text would be too small to read.
-  const half = isBox && look.value && scale >= TEXT_SCALE ? Math.max(r * 0.85, look.value.length * size * 0.31 + 4) : r * 0.85;
+  const half = isBox && look.value && scale >= TEXT_SCALE ? Math.max(r * 0.85, look.value.length * size * 0.31 + 4 * scale) : r * 0.85;
   const points = outline(look.shape, x, y, r, half);
   surface.polygon(points, fill, stroke, look.onPath ? 2.4 : 1.2, look.skipped && scale >= TEXT_SCALE ? [4, 3] : []);
   if (look.current) surface.circle(x, y, r + 6, "", colours.path, 3);
@@ -220,9 +222,9 @@ function drawNode(surface, colours, look, x, y, scale, isRoomy) {
   if (look.current && look.label && scale < WINDOW_SCALE) surface.text(x, y - r - 16, look.label, 12, colours.ink, true, colours.paper);
   if (scale < TEXT_SCALE) return;
   // A triangle that points up ends less far below its centre than one that points down.
-  const below = y + r * (look.shape === "up" ? 0.8 : isBox ? 0.85 : 1.1) + (look.chosen ? 11 : look.current ? 8 : 3);
+  const below = y + Math.max(r * (look.shape === "up" ? 0.8 : isBox ? 0.85 : 1.1) + 3, look.chosen ? r + 12 : look.current ? r + 8 : 0);
   const middle = look.shape === "up" ? y + r * 0.18 : look.shape === "down" ? y - r * 0.18 : y;
-  const inside = look.value && (isBox || look.value.length <= 3);
+  const inside = look.value && (isBox || (look.value.length <= 3 && look.value.length * size * 0.62 <= r * 1.9));
   if (inside) {
     surface.text(x, middle, look.value, size, !look.reached || look.skipped ? colours.ink : look.tint === "best" ? colours.paper : colours["on-node"], true);
   } else if (look.value) {

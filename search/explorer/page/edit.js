@@ -3,6 +3,7 @@
 import {selectNode} from "./node.js";
 import {initialise, openTab, setTree} from "./searching.js";
 import {busily, search} from "./server.js";
+import {EDITING} from "./stepping.js";
 import {$, first, isChess, make, state} from "./shared.js";
 
 // The texts before the changes that can be undone, and those that can be made again.
@@ -21,7 +22,7 @@ export function setEditing(isEditing) {
   state.isEditing = isEditing;
   $("edit").setAttribute("aria-pressed", String(isEditing));
   document.body.classList.toggle("is-editing", isEditing);
-  if (isEditing) $("explanation").textContent = "Editing: tap a triangle to add a leaf below it, or a leaf to change its value.";
+  if (isEditing) $("explanation").textContent = EDITING;
 }
 
 /** Adds a child to an inner node, or asks for the value of a leaf. */
@@ -45,35 +46,54 @@ function askValue(node) {
   if (value !== null) askText(node, "set", value, "Value");
 }
 
-/** Shows an input at a node of the drawing; its text changes the value or name of the node. */
+/** Shows an input at a node of the drawing; its text changes the value or name of the node. It stays while it is refused. */
 function askText(node, kind, value, label) {
   const {view} = first(), [x, y] = view.place(node);
   document.querySelector(".node-input")?.remove();
-  const input = make("input", "", {type: "text", className: "node-input", value, ariaLabel: label, spellcheck: false, autocomplete: "off"});
-  input.style.left = `${Math.max(0, Math.min(x - 45, view.width - 90))}px`;
-  input.style.top = `${Math.max(0, y - 18)}px`;
+  const box = make("div", "", {className: "node-input"}), wrong = make("p", "", {className: "wrong", role: "alert", hidden: true});
+  const input = make("input", "", {type: "text", value, ariaLabel: label, spellcheck: false, autocomplete: "off"});
+  box.style.left = `${Math.max(0, Math.min(x - 28, view.width - 56))}px`;
+  box.style.top = `${Math.max(0, y - 18)}px`;
+  wrong.style[x < view.width / 2 ? "left" : "right"] = "0";
   let isDone = false;
+  const close = () => {
+    isDone = true;
+    box.remove();
+    view.canvas.focus({preventScroll: true});
+  };
+  const refuse = (problem) => {
+    isDone = false;
+    Object.assign(wrong, {textContent: problem, hidden: false});
+  };
   const finish = (isWanted) => {
     if (isDone) return;
-    isDone = true;
     const text = input.value.trim();
-    input.remove();
-    view.canvas.focus({preventScroll: true});
-    if (isWanted && text !== value && (text || kind === "name")) change(kind, node, text);
+    if (!isWanted || text === value || (!text && kind !== "name")) return close();
+    isDone = true;
+    change(kind, node, text, {close, refuse});
   };
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" || event.key === "Escape") finish(event.key === "Enter");
     event.stopPropagation();
   });
   input.addEventListener("blur", () => finish(true));
-  view.canvas.parentElement.append(input);
+  box.append(input, wrong);
+  view.canvas.parentElement.append(box);
   input.focus({preventScroll: true});
   input.select();
 }
 
-const change = (kind, node, value) => inTurn(() => busily(async () => {
+/** Changes the tree. `field`, if any, is closed after the change, or told why the change is refused. */
+const change = (kind, node, value, field = null) => inTurn(() => busily(async () => {
   const {text, format, lattice} = state.request;
-  const changed = await search("edit", {text, format, lattice, node, change: kind, ...(value === undefined ? {} : {value})});
+  let changed;
+  try {
+    changed = await search("edit", {text, format, lattice, node, change: kind, ...(value === undefined ? {} : {value})});
+  } catch (error) {
+    if (!field || error.isStopped || error.isUnwanted) throw error;
+    return field.refuse(error.message);
+  }
+  field?.close();
   await show(changed.text, past, changed.node);
   future.length = 0;
   showUndo();

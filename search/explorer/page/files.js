@@ -136,6 +136,7 @@ export async function openRecording(key) {
     if (!response.ok) throw new Error(`the page does not contain the recorded search "${key}"`);
     open(JSON.parse(new TextDecoder().decode(await unzipped(response))), {recording: key});
     $("recorded").value = key;
+    $("title").textContent = $("recorded").selectedOptions[0].text;
   });
 }
 
@@ -144,11 +145,12 @@ export function open(value, request = null) {
   const made = value.request ?? null;
   begin();
   show([value], request);
-  if (made && typeof made.text === "string" && kindOf(value) === "tree") {
-    setRequest({...made, compare: ""});
-    state.request = {...made, compare: ""};
-    showNode();
-  }
+  if (kindOf(value) !== "tree") return;
+  openTab("text");
+  if (typeof made?.text !== "string") return setTree("", value.title ?? "");
+  setRequest({...made, compare: ""});
+  state.request = {...made, compare: ""};
+  showNode();
 }
 
 const PREFIX = "#s=";

@@ -25,11 +25,11 @@ const TREE_SIGNS = [
 ];
 const CHESS_SIGNS = [
   ['<polygon points="20,2 32,13 20,24 8,13" fill="var(--best)" stroke="var(--ink)"/>', "PV: an exact value is wanted"],
-  [triangle(true, "min"), "CUT: a cutoff is expected"],
-  [triangle(false, "max"), "ALL: no move is expected to beat alpha"],
+  ['<polygon points="10,9 16,3 24,3 30,9 30,17 24,23 16,23 10,17" fill="var(--stop)" stroke="var(--ink)"/>', "CUT: a cutoff is expected"],
+  ['<polygon points="20,2 30,11 30,22 10,22 10,11" fill="var(--leaf)" stroke="var(--ink)"/>', "ALL: no move is expected to beat alpha"],
   [SQUARE, "quiescence: only captures, and evasions of check"],
   ['<text x="20" y="18" text-anchor="middle" font-size="11" fill="var(--chosen)">✂12</text>', "number of moves skipped here"],
-  ['<text x="20" y="18" text-anchor="middle" font-size="9" fill="currentColor">0.1…0.3</text>', "below a node: alpha … beta, in pawns"],
+  ['<text x="20" y="18" text-anchor="middle" font-size="9" fill="currentColor">0.1…0.3</text>', "below a node: alpha … beta, in pawns, seen by the side to move"],
 ];
 const COMMON_SIGNS = [
   [triangle(true, "paper", "var(--faint)"), "hollow: not reached yet"],
@@ -41,19 +41,28 @@ const COMMON_SIGNS = [
 const WORDS = [
   ["ply", "a move of one side: one level of the tree"],
   ["minimax", "MAX takes the child with the largest value, MIN the child with the smallest, from the leaves up to the root. Minimax visits every node."],
-  ["alpha", "the value that MAX is sure of, here or at a node above"],
-  ["beta", "the value to which MIN can limit MAX, here or at a node above"],
   ["window", "the interval from alpha to beta: only values inside it can still change the value of the root"],
   ["cut", "The value so far has reached the other side's bound. That side will avoid this node, so the node's other children cannot matter."],
   ["principal variation", "best play by both sides"],
 ];
 const TREE_WORDS = [
+  ["alpha", "the value that MAX is sure of, here or at a node above"],
+  ["beta", "the value to which MIN can limit MAX, here or at a node above"],
+  ["≥7, ≤3", "worth at least 7, at most 3: the search stopped before it knew the exact value, and did not need it"],
   ["visited", "a node that the search reached; a node that is visited twice counts twice"],
   ["valued", "a leaf whose value the search needed; alpha-beta skips many leaves"],
   ["table hit", "a visit that needed no search, because the table contained a usable value from an earlier search of the position"],
   ["join, meet", "in a lattice, the least element that is at least both values, and the greatest that is at most both. For numbers, they are max and min."],
 ];
 const CHESS_WORDS = [
+  ["alpha, beta", "All numbers are from the side to move: alpha is what it is sure of, beta what the opponent can limit it to. One ply further, the two change places and signs."],
+  ["+0.50, #3", "half a pawn ahead; mate in 3 moves"],
+  ["fail high, fail low", "a value of at least beta, which causes a cutoff; a value of at most alpha"],
+  ["quiescence, stand pat", "a search of captures only. The side to move may stop there (stand pat) and take the evaluation as its value."],
+  ["null move, razoring, futility", "Skip what the evaluation already decides: a side so far ahead that it could pass, or so far behind that no quiet move helps."],
+  ["SEE", "static exchange evaluation: the material that a series of captures on one square wins or loses"],
+  ["EBF", "effective branching factor: as many moves at each node would give a tree of as many nodes"],
+  ["saved", "the nodes that a technique saved. A negative number means that the search without it took fewer nodes here."],
   ["depth", "the number of plies still to be searched"],
   ["reduction, extension", "the number of plies by which a move is searched less or more deeply than others"],
   ["move number 1", "the first move searched at a node; the better the order, the more often this move cuts"],

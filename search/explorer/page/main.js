@@ -11,8 +11,8 @@ import {Panel} from "./panel.js";
 import {fillStatements} from "./statements.js";
 import {checkQuiz, startQuiz, toggleGuess} from "./quiz.js";
 import {countCosts, countNodeCosts, showRecording} from "./recording.js";
-import {chooseExample, chooseIteration, choosePosition, generate, initialise, knownPositions, measure, openTab, searchChess, setTree, showChoices, watchFail} from "./searching.js";
-import {ask, busily, complain, say, stop} from "./server.js";
+import {chooseExample, chooseIteration, choosePosition, generate, initialise, knownPositions, measure, openTab, retype, searchChess, setTree, showChoices, watchFail} from "./searching.js";
+import {ask, busily, complain, stop} from "./server.js";
 import {$, fill, first, isChess, isGuessing, number, PLAIN, state} from "./shared.js";
 import {countChart, showOutline} from "./statistics.js";
 import {advance, jump, nextCut, pause, player, run, seek, setFollow, stepBack, stepOn, toTheEnd} from "./stepping.js";
@@ -26,7 +26,7 @@ const ACTIONS = {
   0: () => state.panels.forEach((panel) => panel.view.fit()), f: () => setFollow(!state.follow),
   ArrowUp: () => walk("up"), ArrowDown: () => walk("down"), ArrowLeft: () => walk("left"), ArrowRight: () => walk("right"),
   Enter: toggleSelected, "[": () => moveBy(-1), "]": () => moveBy(1), q: () => toggleGuess(first()?.selected ?? 0),
-  Escape: stop, "?": showHelp, i: () => setEditing(!state.isEditing), k: () => toggleCode(), a: () => editSelected("add"), v: () => editSelected("set"),
+  Escape: () => { $("exports").open = false; stop(); }, "?": showHelp, i: () => setEditing(!state.isEditing), k: () => toggleCode(), a: () => editSelected("add"), v: () => editSelected("set"),
   Delete: () => first()?.pinned > 0 && editSelected("remove"),
 };
 // Keys that would reveal the answers to the quiz.
@@ -114,14 +114,8 @@ function connect() {
     for (const button of document.querySelectorAll(`[data-${name}]`)) button.addEventListener("click", () => action(button.dataset[name]));
   };
   each("key", (key) => ACTIONS[key]());
-  on("welcome-cut", "click", () => {
-    jump(0);
-    nextCut();
-    if (first().index === first().length) return say("This search cuts nothing. Choose another algorithm or another tree.");
-    $("welcome-first").hidden = true;
-    $("welcome-second").hidden = false;
-  });
-  for (const button of document.querySelectorAll("#welcome .close")) button.addEventListener("click", hideWelcome);
+  on("show-cut", "click", nextCut);
+  on("welcome-close", "click", hideWelcome);
   on("outline-box", "toggle", showOutline);
   each("edit", editSelected);
   on("undo", "click", undo);
@@ -137,7 +131,7 @@ function connect() {
   on("known", "change", () => choosePosition($("known").value));
   on("recorded", "change", () => openRecording($("recorded").value));
   on("example", "change", () => { forgetChanges(); chooseExample($("example").value); });
-  on("tree-text", "input", () => { state.hand = {}; state.title = ""; });
+  on("tree-text", "input", retype);
   for (const id of ["algorithm", "compare", "lattice", "lattice-spec", "format", "force"]) on(id, "change", () => { showChoices(); initialise(); });
   on("order", "change", chooseOrder);
   on("order-seed", "change", chooseSeed);
@@ -147,6 +141,7 @@ function connect() {
   on("import", "change", () => importFile($("import").files[0]).then(() => { $("import").value = ""; }));
   on("theme", "click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
   document.addEventListener("keydown", onKey);
+  document.addEventListener("click", ({target}) => { if (!$("exports").contains(target)) $("exports").open = false; });
   window.addEventListener("hashchange", restore);
 }
 

@@ -29,7 +29,7 @@ export function showNode() {
   $("edit").disabled = isChess() || state.request === null;
   if (isChess()) return showNodeCosts(panel);
   const isLeaf = panel.trace.leaf[node] !== null;
-  document.querySelector("[data-edit=set]").hidden = !isLeaf;
+  document.querySelector("[data-edit=set]").disabled ||= !isLeaf;
   document.querySelector("[data-edit=remove]").disabled ||= node === 0;
 }
 

@@ -1,6 +1,6 @@
 // One tree with its search: the document, its replay and the drawing.
 
-import {count} from "./shared.js";
+import {count, isGuessing} from "./shared.js";
 import {describe, DONE, OPEN, Replay, opened, SKIPPED, STATUS_NAMES, Trace} from "./trace.js";
 import {TreeView} from "./view.js";
 
@@ -40,12 +40,13 @@ export class Panel {
   get selected() { return this.pinned >= 0 ? this.pinned : Math.max(0, this.current); }
   set selected(node) { this.pinned = node; }
 
-  /** Shows a tree document from its beginning. If it is damaged, throws DocumentError and changes nothing. */
-  load(document) {
+  /** Shows a tree document from its beginning, with `title` ("A: ") before its texts. If it is damaged, throws DocumentError and changes nothing. */
+  load(document, title = "") {
     const trace = opened(Trace, document);
     const samePlaces = this.trace?.nodes === trace.nodes && this.trace?.document.title === document.title &&
       this.trace.children.every((children, node) => children.every((child, i) => child === trace.children[node][i]));
     this.trace = trace;
+    this.title = title;
     this.measured = null;
     this.replay = new Replay(trace);
     this.model = new TreeModel(trace);
@@ -53,7 +54,7 @@ export class Panel {
     this.line = new Set(trace.line);
     this.onPath = new Set();
     const order = ["", "as given", undefined].includes(document.order_name) ? "" : `, ${document.order_name}`;
-    this.caption.textContent = `${document.algorithm_name}${order}`;
+    this.caption.textContent = `${this.title}${document.algorithm_name}${order}`;
     this.view.show(this.model, (node) => this.look(node), samePlaces);
   }
 
@@ -68,11 +69,16 @@ export class Panel {
     this.view.draw();
   }
 
-  nextCut() { return this.trace.nextCut(this.index); }
+  nextCut(index) { return this.trace.nextCut(index); }
 
   describe() {
-    if (this.index === 0) return this.#beginning();
-    return describe(this.trace, this.index - 1);
+    const text = this.index === 0 ? this.#beginning() : describe(this.trace, this.index - 1);
+    return `${this.title}${text}${this.index > 0 && this.index === this.length ? this.#ending() : ""}`;
+  }
+
+  #ending() {
+    const {trace} = this, move = trace.line[1];
+    return ` The search is over: no more cuts follow.${move > 0 ? ` ${trace.isMax(0) ? "MAX" : "MIN"} should move to ${trace.spoken(move)}.` : ""}`;
   }
 
   #beginning() {
@@ -80,7 +86,9 @@ export class Panel {
     const size = `${count(nodes, "node")}, ${count(leaves, "leaf", "leaves")}`;
     const sides = document.lattice ? "MAX takes the join of its children's values, MIN the meet."
       : "MAX wants the largest value, MIN the smallest.";
-    return `${size}, none visited yet. ${sides} Step (n) visits the first node; the scissors (c) run to the first cut.`;
+    if (isGuessing()) return `${size}. ${sides}`;
+    const cut = this.nextCut(0) < Infinity ? "the scissors (c) run to the first cut" : "this search cuts nothing";
+    return `${size}, none visited yet. ${sides} Step (n) visits the first node; ${cut}.`;
   }
 
   /** Pins a node and shows it; -1 unpins. */
@@ -108,7 +116,7 @@ export class Panel {
     return {
       shape: leaf !== null ? "square" : trace.isMax(node) ? "up" : "down",
       tint: leaf !== null ? "leaf" : trace.isMax(node) ? "max" : "min",
-      value: leaf ?? (reached ? `${replay.estimated(node) ? "≈" : ""}${replay.value(node)}` : ""),
+      value: leaf ?? (reached ? replay.sign(node) : ""),
       window: alpha ? `${alpha} … ${replay.beta(node)}` : "",
       label: trace.name(node),
       reached,
@@ -134,7 +142,7 @@ export class Panel {
       ["depth", `${trace.depth[node]} of ${trace.height}`],
       [inLattice ? "alpha (join)" : "alpha", skipped ? "–" : replay.alpha(node) || "–"],
       [inLattice ? "beta (meet)" : "beta", skipped ? "–" : replay.beta(node) || "–"],
-      [replay.estimated(node) ? "estimate" : "value", (skipped ? "" : replay.value(node)) || trace.leaf[node] || "–"],
+      ["value", (skipped ? "" : replay.words(node)) || trace.leaf[node] || "–"],
       ["state", status],
       ["below", count(trace.size[node] - 1, "node")],
     ];

@@ -20,10 +20,10 @@ function verdict(trace, replay, guesses) {
 
 export function startQuiz() {
   if (isChess() || !first()) return;
-  jump(0);
   // The words for newcomers lead to the answers.
   $("welcome").hidden = true;
   state.quiz = {checked: false};
+  jump(0);
   first().guesses = new Set();
   document.body.classList.add("is-quizzing");
   $("quiz-check").disabled = false;

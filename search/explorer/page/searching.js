@@ -16,7 +16,27 @@ export function openTab(name) {
     $(`tab-${tab}`).setAttribute("aria-selected", String(tab === name));
     $(`panel-${tab}`).hidden = tab !== name;
   }
-  $("initialise").hidden = name === "chess";
+  $("initialise").hidden = name === "chess" || name === "uniform";
+}
+
+/** Says whether the text was changed after it was searched. */
+function showUnapplied() {
+  $("unapplied").hidden = isChess() || !state.request || $("tree-text").value === state.request.text;
+}
+
+/** The user has changed the text: it is another tree, and what was wrong may be right now. */
+export function retype() {
+  state.hand = {};
+  state.title = "";
+  showExample("");
+  say("");
+  showUnapplied();
+}
+
+/** Shows which example the text is; "" means none. */
+function showExample(key) {
+  $("example").value = key;
+  $("example-note").textContent = state.examples.find((example) => example.key === key)?.note ?? "";
 }
 
 /** Shows the controls and notes of the chosen algorithm, lattice and order, and hides the others. */
@@ -51,6 +71,7 @@ function latticeInUse(algorithm) {
 export function setRequest(made) {
   $("tree-text").value = made.text;
   $("format").value = made.format ?? "";
+  showExample("");
   $("algorithm").value = made.algorithm;
   setLattice(made.lattice);
   $("compare").value = made.compare ?? "";
@@ -69,8 +90,9 @@ export function setLattice(lattice) {
 }
 
 /** Puts the text and title of another tree into the controls, and discards the order that was made by hand. */
-export function setTree(text, title) {
+export function setTree(text, title, example = "") {
   $("tree-text").value = text;
+  showExample(example);
   $("format").value = "";
   state.title = title;
   state.hand = {};
@@ -149,11 +171,12 @@ export function show(documents, made) {
     state.panels = [state.chess];
   } else {
     // `load` checks the documents before the rest of the page changes.
-    documents.forEach((document, i) => state.trees["ab"[i]].load(document));
+    documents.forEach((document, i) => state.trees["ab"[i]].load(document, documents.length > 1 ? ["A: ", "B: "][i] : ""));
     state.panels = documents.map((_, i) => state.trees["ab"[i]]);
   }
   state.request = made;
   document.body.classList.toggle("is-chess", isChess());
+  showUnapplied();
   $("figure-b").hidden = state.panels.length < 2;
   $("explanation-b").hidden = state.panels.length < 2;
   $("title").textContent = documents[0].title || (isChess() ? documents[0].position ?? documents[0].fen : "");
@@ -176,10 +199,9 @@ export async function chooseExample(key) {
   const chosen = state.examples.find((example) => example.key === key);
   if (!chosen) return;
   begin();
-  $("example-note").textContent = chosen.note;
   await busily(async () => {
     const example = await search("example", {key});
-    setTree(example.text, example.title);
+    setTree(example.text, example.title, key);
     setLattice(example.lattice);
     const isLattice = algorithmOf($("algorithm").value).lattice;
     if (example.algorithm) $("algorithm").value = example.algorithm;
@@ -236,6 +258,7 @@ export async function searchChess() {
     const made = chessRequest();
     const document = await search("chess", made);
     show([document], {chess: made});
+    if (made.position && made.position === $("known").value) $("title").textContent = $("known").selectedOptions[0].text;
     if (isStopping()) say(`Stopped. The page shows the search so far: ${number(state.chess.recording.count)} visits.`);
   });
 }

@@ -58,6 +58,8 @@ const SILENCE = 500, TICK = 400;
 let busy = 0, began = 0, timer = 0, isAsking = false, wasStopped = false;
 
 export function say(text) {
+  $("text-error").hidden = true;
+  $("format-note").hidden = false;
   $("message").hidden = !text;
   $("message").textContent = text;
 }
@@ -66,8 +68,12 @@ export function say(text) {
 export function complain(error, mark = null) {
   console.warn(error);
   const place = error.line ? `line ${error.line}${error.column ? `, column ${error.column}` : ""}: ` : "";
-  say(error.message.startsWith("line ") ? error.message : place + error.message);
-  if (error.line && error.isText && mark) mark(error.line, error.column);
+  const text = error.message.startsWith("line ") ? error.message : place + error.message, isText = error.line && error.isText;
+  if (isText && mark) mark(error.line, error.column);
+  if (!isText || $("panel-text").hidden) return say(text);
+  $("text-error").textContent = text;
+  $("text-error").hidden = false;
+  $("format-note").hidden = true;
 }
 
 /** Runs `work`, an async function, and shows its errors. Returns the result of `work`, or undefined after an error. */

@@ -17,7 +17,7 @@ export function fillStatements(statements) {
     }).then((done) => { if (finding.textContent === "Computing …") finding.textContent = "This could not be computed."; return done; })});
     const show = make("button", "Step through it", {type: "button", hidden: !tree, onclick: () => {
       $("statements-dialog").close();
-      setTree(tree, text);
+      setTree(tree, "");
       openTab("text");
       setLattice(null);
       $("algorithm").value = PLAIN;

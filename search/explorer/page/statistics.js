@@ -61,7 +61,7 @@ export function showOutline() {
   const {trace, replay} = panel, items = [];
   if (trace.nodes > MOST_OUTLINED) return $("outline").replaceChildren(make("li", `The tree has ${number(trace.nodes)} nodes, too many for a list.`));
   for (let node = 0; node < trace.nodes; node++) {
-    const leaf = trace.leaf[node], value = replay.value(node), alpha = replay.alpha(node);
+    const leaf = trace.leaf[node], value = replay.words(node), alpha = replay.alpha(node);
     const kind = leaf !== null ? `leaf ${leaf}` : trace.isMax(node) ? "MAX" : "MIN";
     const skipped = replay.skipped(node), known = !skipped && leaf === null && value ? `, value ${value}` : "";
     const window = !skipped && alpha && leaf === null ? `, window ${alpha} to ${replay.beta(node)}` : "";
@@ -81,14 +81,15 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-function axes() {
+function axes(below, left) {
   const ink = colour("ink"), grid = {stroke: colour("line"), width: 1};
   const short = (_, values) => values.map((value) => {
     if (value === null) return "";
     const size = Math.abs(value);
     return size >= 1e6 ? `${+(value / 1e6).toPrecision(3)}M` : size >= 1e3 ? `${+(value / 1e3).toPrecision(3)}k` : `${+value.toPrecision(3)}`;
   });
-  return [{stroke: ink, grid, values: short, size: 34}, {stroke: ink, grid, values: short, size: 46}];
+  const common = {stroke: ink, grid, values: short, labelSize: 16, labelFont: "12px sans-serif"};
+  return [{...common, label: below, size: 30}, {...common, label: left, size: 44}];
 }
 
 function width(element) {
@@ -123,7 +124,7 @@ export function countChart(element, panels) {
     data.push(x.map(() => value));
     series.push({label, stroke: colour(stroke), width: 1.5, dash: [3, 4], points: {show: false}});
   }
-  return new uPlot({width: width(element), height: 150, axes: axes(), series, scales: {x: {time: false}}, cursor: {show: false}, legend: {live: false}}, data, element);
+  return new uPlot({width: width(element), height: 170, axes: axes("events", "leaves valued"), series, scales: {x: {time: false}}, cursor: {show: false}, legend: {live: false}}, data, element);
 }
 
 /** Draws the nodes of each iteration and the estimates for minimax and the minimal tree, on a logarithmic scale. */
@@ -139,7 +140,7 @@ export function iterationChart(element, rows) {
     data.push(column(name));
     series.push({label, stroke: colour(stroke), width: 2, dash});
   }
-  const [below, left] = axes();
+  const [below, left] = axes("depth", "nodes");
   // Every third power of ten has a label.
   const powers = (_, splits) => splits.map((value) => (Math.round(Math.log10(value) * 1e6) % 3e6 === 0 ? value : null));
   return new uPlot({width: width(element), height: 190, series, cursor: {show: false}, legend: {live: false},

@@ -9,6 +9,8 @@ import {showOutline, showStatistics} from "./statistics.js";
 // The page shows at most this many nodes of a path. It leaves out the middle of a longer path.
 const MOST_PATH = 60;
 
+export const EDITING = "Editing: tap a triangle to add a leaf below it, or a leaf to change its value.";
+
 export function seek(index) {
   for (const panel of state.panels) panel.seek(Math.min(index, panel.length));
   refresh();
@@ -41,10 +43,9 @@ export function stepOn() {
   advance(1);
 }
 
+/** Shows the next cut of any panel, or the end if none follows. All panels stay at the same event. */
 export function nextCut() {
-  pause();
-  for (const panel of state.panels) panel.seek(panel.nextCut());
-  refresh();
+  jump(Math.min(Number($("position").max), ...state.panels.map((panel) => panel.nextCut(position()))));
 }
 
 export function setFollow(follow) {
@@ -61,8 +62,9 @@ function refresh() {
   if (!panel) return;
   $("position").value = position();
   $("count").textContent = state.panels.map((one) => `${number(one.index)} of ${number(one.length)}`).join(" | ");
-  $("explanation").textContent = panel.describe();
-  if (state.panels[1]) $("explanation-b").textContent = `B: ${state.panels[1].describe()}`;
+  $("explanation").textContent = state.isEditing && panel.index === 0 ? EDITING : panel.describe();
+  if (state.panels[1]) $("explanation-b").textContent = state.panels[1].describe();
+  showWelcome(panel);
   showPath();
   if (isChess()) showBoard(panel, panel.selected);
   else showStatistics(state.panels);
@@ -74,6 +76,15 @@ function refresh() {
   if (isChess() && panel.index > 0 && panel.index < panel.length) panel.view.follow(panel.current);
   // Before and after the search, there is no node to follow.
   else if (isChess() && panel.view.isFollowing) panel.view.fit();
+}
+
+/** Shows newcomers the words that fit the event. The others keep their room, so that the tree does not move. */
+function showWelcome(panel) {
+  if (isChess()) return;
+  const shown = panel.index === 0 ? "first" : panel.trace.kind(panel.index - 1) === "cut" ? "cut" : "window";
+  for (const part of ["first", "cut", "window"]) $(`welcome-${part}`).classList.toggle("away", part !== shown);
+  $("show-cut").hidden = shown !== "first";
+  for (const button of document.querySelectorAll("#welcome [data-key]")) button.hidden = shown === "first";
 }
 
 function showPath() {

@@ -94,6 +94,9 @@ export class Trace {
     return this.label[node] || (node ? `#${node}` : "root");
   }
 
+  /** Returns the name of a node in a sentence, where a bare number would look like a value. */
+  spoken(node) { return this.name(node).replace(/^#(?=\d+$)/, "node #"); }
+
   /** Returns the nodes from the root to `node`. */
   path(node) {
     const path = [];
@@ -101,15 +104,17 @@ export class Trace {
     return path.reverse();
   }
 
-  /** Returns the index after the first cut at or after `index`, or the number of events if there is none. */
+  /** Returns the index after the first cut at or after `index`, or Infinity if there is none. */
   nextCut(index) {
     while (index < this.length && this.kind(index) !== "cut") index++;
-    return Math.min(index + 1, this.length);
+    return index < this.length ? index + 1 : Infinity;
   }
 }
 
 // The state of each node: the cells of node v begin at v * FIELDS.
-const STATUS = 0, ALPHA = 1, BETA = 2, VALUE = 3, ENTERED = 4, ANSWERED = 5, OWN = 6, ABOVE = 7, SKIPPED_WITH = 8, ESTIMATED = 9, FIELDS = 10;
+const STATUS = 0, ALPHA = 1, BETA = 2, VALUE = 3, ENTERED = 4, ANSWERED = 5, OWN = 6, ABOVE = 7, SKIPPED_WITH = 8, BOUND = 9, FIELDS = 10;
+// What BOUND says of the value of a node.
+const SIGNS = ["", "≈", "≥", "≤"], WORDS = ["", "about ", "at least ", "at most "], ESTIMATE = 1, LOWER = 2, UPPER = 3;
 // The state of the whole search, in the cells after those of the nodes.
 const COUNTERS = ["visited", "evaluated", "pruned", "cuts", "table_hits", "current"];
 
@@ -139,8 +144,10 @@ export class Replay {
   alpha(node) { return this.trace.text(this.cells[node * FIELDS + ALPHA]); }
   beta(node) { return this.trace.text(this.cells[node * FIELDS + BETA]); }
   value(node) { return this.trace.text(this.cells[node * FIELDS + VALUE]); }
-  /** Returns whether the value is an estimate at the horizon of a search that was not deep enough. */
-  estimated(node) { return this.cells[node * FIELDS + ESTIMATED] > 0; }
+  /** Returns the value as the drawing shows it, such as "≥7" after a cut, or "≈7" at the horizon of a shallow search. */
+  sign(node) { return this.value(node) && SIGNS[this.cells[node * FIELDS + BOUND]] + this.value(node); }
+  /** Returns the value in words, such as "at least 7". */
+  words(node) { return this.value(node) && WORDS[this.cells[node * FIELDS + BOUND]] + this.value(node); }
   /** Returns the index of the event at which the latest visit of the node cut or used the table, or -1. */
   own(node) { return this.cells[node * FIELDS + OWN]; }
   /** Returns the index of the event at the parent that caused the node to be skipped, or -1. */
@@ -205,12 +212,13 @@ export class Replay {
       this.#set(cell + VALUE, events.value[i]);
       this.#set(cell + STATUS, DONE);
       // A reason means that the value is only an estimate.
-      this.#set(cell + ESTIMATED, events.reason[i]);
+      this.#set(cell + BOUND, events.reason[i] ? ESTIMATE : 0);
     } else if (kind === "update" || kind === "keep") {
       this.#set(cell + VALUE, events.value[i]);
     } else if (kind === "cut") {
       this.#count("cuts");
       this.#set(cell + OWN, i);
+      if (!trace.document.lattice) this.#set(cell + BOUND, trace.isMax(node) ? LOWER : UPPER);
       this.#skip(node, i);
     } else if (kind === "table") {
       this.#set(cell + OWN, i);
@@ -221,6 +229,7 @@ export class Replay {
       }
     } else if (kind === "leave") {
       this.#set(cell + VALUE, events.value[i]);
+      this.#set(cell + BOUND, {lower: LOWER, upper: UPPER}[trace.reasons[events.reason[i]]?.key] ?? 0);
       this.#set(cell + STATUS, DONE);
       if (cells[cell + ANSWERED]) this.#skip(node, i);
     }
@@ -239,7 +248,7 @@ export class Replay {
     this.#set(cell + ANSWERED, 0);
     this.#set(cell + OWN, -1);
     this.#set(cell + VALUE, -1);
-    this.#set(cell + ESTIMATED, 0);
+    this.#set(cell + BOUND, 0);
   }
 
   /** Marks as skipped, by event `i`, the children that this visit of `node` has not entered. */
@@ -274,11 +283,11 @@ export function describe(trace, index) {
   const windowed = kind === "enter" && events.alpha[index] >= 0;
   const template = reason?.key ? reason.text : trace.sentences[windowed ? "enter-window" : kind] ?? kind;
   const fields = {
-    node: trace.name(events.node[index]),
-    other: other >= 0 ? trace.name(other) : "",
+    node: trace.spoken(events.node[index]),
+    other: other >= 0 ? trace.spoken(other) : "",
     alpha: trace.text(events.alpha[index]),
     beta: trace.text(events.beta[index]),
     value: trace.text(events.value[index]),
   };
-  return template.replace(/\{(\w+)\}/g, (whole, name) => fields[name] ?? whole);
+  return template.replace(/\{(\w+)\}/g, (whole, name) => fields[name] ?? whole).replace(/^node #|(?<=\. )node #/g, "Node #");
 }

@@ -164,7 +164,9 @@ class Shown:
 
     @property
     def message(self) -> str:
-        return self.text("message") if self.page.is_visible("#message") else ""
+        """The error or warning, which stands at the tree's text if it is about the text."""
+        shown = (name for name in ("message", "text-error") if self.page.is_visible(f"#{name}"))
+        return next(map(self.text, shown), "")
 
     def table(self, control: str) -> list[list[str]]:
         """The cells of a table's body."""

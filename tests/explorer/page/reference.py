@@ -32,6 +32,8 @@ class State:
     alpha: dict[int, str] = field(default_factory=dict)
     beta: dict[int, str] = field(default_factory=dict)
     value: dict[int, str] = field(default_factory=dict)
+    #: What stands before the values that are not exact, such as "at least ".
+    words: dict[int, str] = field(default_factory=dict)
     #: Number of the event that began the latest visit.
     entered: dict[int, int] = field(default_factory=dict)
     done: set[int] = field(default_factory=set)
@@ -60,6 +62,9 @@ def state_after(run: Run, count: int) -> State:
             event.kind == "table" and event.reason != "table-move"
         ):
             state.value[node] = "" if event.value is None else show(event.value)
+        if event.kind in ("leaf", "leave", "enter"):
+            words = {"estimate": "about ", "lower": "at least ", "upper": "at most "}
+            state.words[node] = words.get(event.reason, "")
         if event.kind == "enter":
             state.visited += 1
             state.entered[node] = number
@@ -73,6 +78,7 @@ def state_after(run: Run, count: int) -> State:
             state.done.add(node)
         elif event.kind == "cut":
             state.cuts += 1
+            state.words[node] = "at least " if run.tree.is_max(node) else "at most "
             skip(run, state, node)
         elif event.kind == "table" and event.reason != "table-move":
             state.table_hits += 1
@@ -133,7 +139,16 @@ def explain(event: Event, name: Callable[[int], str], show: Callable[[Any], str]
 
 
 def sentence(run: Run, event: Event) -> str:
-    return explain(event, run.tree.name, run.lattice.format)
+    def name(node: int) -> str:
+        # A number alone would look like a value.
+        return f"node #{node}" if node and not run.tree.label[node] else run.tree.name(node)
+
+    text = explain(event, name, run.lattice.format).replace(". node #", ". Node #")
+    if event is run.events[-1]:
+        text += " The search is over: no more cuts follow."
+        if len(run.line) > 1:
+            text += f" {'MAX' if run.tree.root_is_max else 'MIN'} should move to {name(run.line[1])}."
+    return "N" + text[1:] if text.startswith("node #") else text
 
 
 def path_to(run: Run, node: int) -> list[str]:

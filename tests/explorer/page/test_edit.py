@@ -65,7 +65,7 @@ def test_names_are_drawn_and_spoken_and_bad_values_are_refused(shown: Shown) -> 
     shown.enter("[[1 2] [3 4]]")
     shown.click("reset")
     shown.press("n", "n")
-    assert "#1" in shown.text("explanation")
+    assert "node #1" in shown.text("explanation")
     assert ">#1</text>" in shown.download("svg").decode()
     shown.select(1)
     shown.page.click("[data-edit=name]")
@@ -73,9 +73,17 @@ def test_names_are_drawn_and_spoken_and_bad_values_are_refused(shown: Shown) -> 
     assert tree_text(shown) == "[left:[1 2] [3 4]]"
     shown.select(2)
     shown.page.click("[data-edit=set]")
-    type_value(shown, "1.2.3")
-    assert shown.message == "'1.2.3' is not a number"
+    before = shown.page.locator("#trees").bounding_box()
+    shown.page.keyboard.type("1.2.3")
+    shown.press("Enter")
+    shown.page.wait_for_selector(".node-input .wrong:not([hidden])")
+    # The field stays open with what was typed, and nothing on the page moves.
+    assert shown.page.inner_text(".node-input .wrong") == "'1.2.3' is not a number"
+    assert shown.page.input_value(".node-input input") == "1.2.3"
+    assert (shown.message, shown.page.locator("#trees").bounding_box()) == ("", before)
     assert tree_text(shown) == "[left:[1 2] [3 4]]"
+    shown.press("Escape")
+    assert not shown.page.is_visible(".node-input")
     for key in ("v", "a"):
         shown.select(0)
         shown.press(key)

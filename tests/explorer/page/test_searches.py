@@ -48,8 +48,14 @@ def test_malformed_text_names_its_place_and_leaves_the_rest_alone(shown: Shown) 
         lines = text[:start].split("\n")
         assert (len(lines), len(lines[-1]) + 1) == (line, column)
         assert shown.length == before
-    shown.enter(SEVEN)
+    # While the text is being corrected, the old error is gone, and the page says that the text is not searched yet.
+    shown.page.fill("#tree-text", THREES)
     assert shown.message == ""
+    assert shown.page.is_visible("#unapplied")
+    shown.click("initialise")
+    assert shown.message == ""
+    assert not shown.page.is_visible("#unapplied")
+    assert shown.page.input_value("#example") == ""
 
 
 def test_examples_can_be_chosen(shown: Shown) -> None:
@@ -71,6 +77,7 @@ def test_examples_can_be_chosen(shown: Shown) -> None:
 
 def test_a_uniform_tree_can_be_generated(shown: Shown) -> None:
     shown.page.click("#tab-uniform")
+    assert not shown.page.is_visible("#initialise")
     for control, value in (("branching", "4"), ("plies", "3"), ("seed", "9")):
         shown.page.fill(f"#{control}", value)
     for arrangement in ("best", "worst", "random"):
@@ -183,6 +190,13 @@ def test_two_algorithms_side_by_side(shown: Shown) -> None:
     shown.page.mouse.click(x, y)
     shown.settle()
     assert shown.facts()["node"].startswith("#4 ")
+    shown.click("reset")
+    assert shown.text("explanation").startswith("A: ")
+    assert shown.text("caption-b") == "B: Minimax"
+    # The scissors keep both searches at the same event.
+    shown.click("next-cut")
+    cut = next(number for number, event in enumerate(one.events, start=1) if event.kind == "cut")
+    assert shown.text("count") == f"{cut} of {len(one.events)} | {cut} of {len(two.events)}"
     shown.choose("compare", "")
     assert not shown.page.is_visible("#tree-b")
 
@@ -276,3 +290,4 @@ def test_statements_are_checked_in_cells(shown: Shown) -> None:
     shown.page.click("[data-key=half_is_saved] button:has-text('Step through it')")
     shown.settle()
     assert shown.counts(2)["evaluated"] == 3
+    assert "half of the work" not in shown.text("title")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from search.explorer import service
 from search.theory.algorithms import run
 from search.theory.tree_text import read_tree
-from tests.explorer.page.conftest import Shown
+from tests.explorer.page.conftest import Explorer, Shown, new_page
 from tests.explorer.page.reference import NUMBERS, SEVEN, TWINS, UNIFORM, is_skipped, path_to, sentence, state_after
 
 
@@ -71,23 +72,42 @@ def test_values_in_the_code_are_right(shown: Shown) -> None:
 
 
 def test_newcomers_are_led_to_the_first_cut(shown: Shown) -> None:
-    assert shown.text("welcome-first").startswith("New here?")
+    parts = ("welcome-first", "welcome-cut", "welcome-window")
+
+    def assert_only(part: str) -> None:
+        assert [name for name in parts if shown.page.is_visible(f"#{name}")] == [part]
+        # The tree does not move when the words change.
+        assert shown.page.locator("#trees").bounding_box() == place
+
+    place = shown.page.locator("#trees").bounding_box()
+    assert_only("welcome-first")
     shown.choose("algorithm", "minimax")
-    shown.click("welcome-cut")
-    assert shown.message.startswith("This search cuts nothing.")
+    assert "this search cuts nothing" in shown.text("explanation")
     shown.choose("algorithm", "two-sided")
-    shown.click("end")
-    shown.click("welcome-cut")
+    shown.click("show-cut")
     assert shown.text("explanation").startswith(
         "MAX can get 7 at C, but one step up, at A, MIN can already limit MAX to 6"
     )
-    assert "The sentence below says why" in shown.text("welcome-second")
+    assert_only("welcome-cut")
     before = shown.index
-    shown.page.click("#welcome-second [data-key=b]")
+    shown.page.click("#welcome [data-key=b]")
     assert shown.index == before - 1
-    shown.page.click("#welcome-second .close")
+    assert_only("welcome-window")
+    shown.choose("example", "calculator")
+    assert_only("welcome-first")
+    shown.click("welcome-close")
     assert not shown.page.is_visible("#welcome")
     shown.page.evaluate("localStorage.removeItem('secateur-welcomed')")
+
+
+def test_on_a_phone_newcomers_see_the_first_cut_and_its_reason_at_once(browser: Any, explorer: Explorer) -> None:
+    with new_page(browser, explorer.url, viewport={"width": 390, "height": 844}) as phone:
+        phone.click("show-cut")
+        for control in ("explanation", "tree-a"):
+            box = phone.page.locator(f"#{control}").bounding_box()
+            assert box is not None
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= 844, control
 
 
 def test_every_node_is_as_in_python_after_every_event(shown: Shown) -> None:
@@ -118,9 +138,8 @@ def test_every_node_is_as_in_python_after_every_event(shown: Shown) -> None:
                         "done" if node in state.done else "being searched" if node in state.entered else "not reached"
                     )
                     bounds = state.alpha.get(node, "–"), state.beta.get(node, "–")
-                    expected = (*bounds, state.value.get(node, "") or leaf, known)
-                value = facts.get("value") or facts["estimate"]
-                found = (facts["alpha"], facts["beta"], value, facts["state"])
+                    expected = (*bounds, state.words.get(node, "") + (state.value.get(node, "") or leaf), known)
+                found = (facts["alpha"], facts["beta"], facts["value"], facts["state"])
                 assert found == expected, f"{key}: node {node} after event {number}"
 
 

@@ -132,11 +132,24 @@ def test_fingers_select_pan_and_pinch(browser: Any, explorer: Explorer) -> None:
 
 def test_signs_and_words_are_those_of_what_is_shown(shown: Shown) -> None:
     assert not shown.page.is_visible("#words")
+    shown.page.set_viewport_size({"width": 1280, "height": 500})
     shown.click("help")
     assert shown.page.is_visible("#keys")
+    assert shown.page.evaluate("document.getElementById('help-dialog').scrollTop") == 0
     assert shown.page.is_visible("#words dt:has-text('alpha')")
     for words, is_visible in (("MIN is to move", True), ("quiescence: only captures", False), ("selected", True)):
         assert shown.page.is_visible(f"#legend li:has-text('{words}')") == is_visible
+
+
+def test_the_menu_closes_when_it_is_left(shown: Shown) -> None:
+    height = "document.querySelector('header').getBoundingClientRect().height"
+    before = shown.page.evaluate(height)
+    for leave in (lambda: shown.press("Escape"), lambda: shown.page.click("figcaption")):
+        shown.page.click("#exports > summary")
+        assert shown.page.is_visible("[data-export=svg]")
+        assert shown.page.evaluate(height) == before
+        leave()
+        assert not shown.page.is_visible("[data-export=svg]")
 
 
 def texts_drawn(shown: Shown) -> tuple[int, int]:
