@@ -342,6 +342,10 @@ export class ChessPanel {
     }
     const step = this.steps[this.index - 1], node = step < 0 ? ~step : step;
     const parts = [step >= 0 ? this.#beginning(node) : "", this.ends[node] === this.index - 1 ? this.#ending(node) : ""];
+    if (this.index === this.length) {
+      const line = this.recording.path(this.model.row([...this.line].at(-1)));
+      parts.push(`The search to depth ${this.iteration.depth} is over: no more cuts follow.${line && ` Best play: ${line}.`}`);
+    }
     return `${this.recording.path(this.model.row(node)) || "The root"}: ${parts.filter(Boolean).join(" ")}`;
   }
 

@@ -61,7 +61,8 @@ def test_svg_has_every_node_and_marks_what_was_cut_and_png_is_a_picture(shown: S
     assert len(polygons) == 13
     assert sum("stroke-dasharray" in polygon.attrib for polygon in polygons) == 2
     texts = [element.text for element in root.findall(f"{name}text")]
-    assert {"A", "B", "C", "D", "E", "8", "4"} <= set(texts)
+    # C and D were cut, so their values are bounds; so is that of E, whose window was missed.
+    assert {"A", "B", "C", "D", "E", "8", "4", "6", "≥7", "≤3"} <= set(texts)
     data = shown.download("png")
     assert data.startswith(b"\x89PNG\r\n")
     assert min(struct.unpack(">II", data[16:24])) > 300
@@ -82,11 +83,14 @@ def test_json_can_be_imported_again(shown: Shown, tmp_path: Path) -> None:
     shown.import_file(file, until=f"#count:has-text('of {len(document['events']['kind'])}')")
     shown.seek(60)
     assert (shown.counts(), shown.text("explanation")) == (counts, told)
+    assert (shown.page.input_value("#example"), shown.page.input_value("#tree-text")) == ("", UNIFORM)
+    assert shown.page.is_visible("#tree-text")
     # It can be changed and exported again, because it holds its request.
     shown.choose("order", "best")
     assert shown.counts(2)["evaluated"] == 17
     file.write_text(json.dumps(document | {"request": None}))
     shown.import_file(file, until=f"#count:has-text('of {len(document['events']['kind'])}')")
+    assert shown.page.input_value("#tree-text") == ""
     shown.page.click("#exports > summary")
     shown.page.click("[data-export=text]")
     shown.settle()

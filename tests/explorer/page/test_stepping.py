@@ -286,6 +286,7 @@ def test_the_quiz_counts_found_missed_and_wrong(shown: Shown) -> None:
     shown.click("quiz-start")
     assert shown.page.is_disabled("#step")
     assert not shown.page.is_visible("#welcome")
+    assert "Step" not in shown.text("explanation")
     assert shown.page.evaluate("getComputedStyle(document.querySelector('.spoils')).visibility") == "hidden"
     shown.press("n", "e")
     assert shown.index == 0
