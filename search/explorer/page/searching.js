@@ -164,6 +164,8 @@ export function begin() {
 /** Shows one or two tree documents, or one chess document. `made` is the request that they answer, null if unknown. */
 export function show(documents, made) {
   stopQuiz();
+  // A value that was refused belongs to the former tree.
+  document.querySelector(".node-input")?.remove();
   // The words for newcomers speak of numbers.
   if (documents[0].lattice) $("welcome").hidden = true;
   if (kindOf(documents[0]) === "chess") {
