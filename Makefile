@@ -127,6 +127,7 @@ wheel: kernels  ## builds a wheel for this kind of machine, with kernels and net
 
 # If the kernels of a platform cannot be built, the others are packed, and the last command names the missing ones.
 wheels: $(VENV)/.release  ## builds dist/packages: the sources, and a wheel for each platform, with kernels
+	@$(BIN)/python -m bench.release --check dist/packages </dev/null >&2
 	@$(MAKE) --no-print-directory kernels TARGETS=all || :
 	@$(BIN)/python -m bench.release dist/packages </dev/null >&2
 
@@ -138,10 +139,12 @@ $(VENV)-standalone/.ready: requirements/standalone.txt | $(VENV)/.play
 		$(VENV)-standalone/bin/python $(PIP) requirements/standalone.txt </dev/null >&2
 	@touch $@
 
+# A fixed order of sets makes two builds equal.
 standalone: kernels $(VENV)-standalone/.ready  ## builds a folder with a program that does not need Python
-	@$(TELL) "building the stand-alone program" $(VENV)-standalone/bin/python -m bench.standalone dist </dev/null >&2
+	@PYTHONHASHSEED=0 $(TELL) "building the stand-alone program" $(VENV)-standalone/bin/python -m bench.standalone dist </dev/null >&2
 
 release: $(VENV)/.release  ## builds dist/release: wheels, sources, stand-alone program, checksums, notes
+	@$(BIN)/python -m bench.release --check dist/release dist/secateur </dev/null >&2
 	@$(MAKE) --no-print-directory kernels TARGETS=all || :
 	@$(MAKE) --no-print-directory standalone
 	@$(BIN)/python -m bench.release dist/release dist/secateur </dev/null >&2

@@ -6,7 +6,7 @@
     editable   secateur.pth, which adds the checkout's package `secateur` (engine/checkout) to the import path
     sdist      unchanged copies of the checkout's files
 
-Setuptools builds wheels in a temporary folder.
+Setuptools builds wheels in a temporary folder, and the sdist in a temporary copy of the sources.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import re
 import shutil
 import sysconfig
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -145,4 +145,11 @@ def build_editable(wheel_directory: str, config_settings: Any = None, metadata_d
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
     """Writes an archive of the checkout's files to `sdist_directory`; returns the file name of the archive."""
-    return str(build_meta.build_sdist(sdist_directory, config_settings))
+    target = str(Path(sdist_directory).absolute())
+    with TemporaryDirectory() as folder:
+        for name in ("bench", "engine", "eval", "search"):
+            shutil.copytree(ROOT / name, Path(folder, name), ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("LICENSE", "README.md", "pyproject.toml", "uci_main.py"):
+            shutil.copy(ROOT / name, folder)
+        with chdir(folder):
+            return str(build_meta.build_sdist(target, config_settings))

@@ -82,7 +82,7 @@ def put(folder: Path, text: str, make: Callable[[Path], Path], what: str) -> str
     `text` lists the folder's files. If the old folder contains other or changed files, they stay, and the new folder
     gets another name. `what` names the result in messages.
     """
-    if problem := _obstacle(folder, text):
+    if problem := obstacle(folder, text):
         return problem
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def put(folder: Path, text: str, make: Callable[[Path], Path], what: str) -> str
             files = strangers(fresh, {})
             mark(fresh, text, {path.relative_to(fresh).as_posix(): digest_of(path) for path in files})
             try:
-                if not (problem := _obstacle(folder, text)):
+                if not (problem := obstacle(folder, text)):
                     remove_listed(folder, text)
                     fresh.rename(folder)
             except OSError as error:
@@ -107,13 +107,13 @@ def put(folder: Path, text: str, make: Callable[[Path], Path], what: str) -> str
     return None
 
 
-def _obstacle(folder: Path, text: str) -> str | None:
+def obstacle(folder: Path, text: str) -> str | None:
     """Returns why `folder` must not be replaced, or None if it is missing or contains only what `put` made."""
     if not os.path.lexists(folder):
         return None
     names = listed(folder, text)
     if not names:
-        return f"{shown(folder)} already exists and was not built by this command; remove it or name another folder"
+        return f"{shown(folder)} already exists and was not built by this command; move it elsewhere"
     others = strangers(folder, names)
     return f"{shown(others[0])} was not built by this command, or has changed; move it elsewhere" if others else None
 
@@ -134,6 +134,8 @@ def _make(work: Path) -> Path:
         arguments += ["--exclude-module", name]
     run([*arguments, str(PROJECT_ROOT / "uci_main.py")])
     program = work / "secateur"
+    # PyInstaller copies this if an earlier build has left it in the checkout. The program takes the version elsewhere.
+    shutil.rmtree(program / "_internal" / "secateur.egg-info", ignore_errors=True)
     _strip(program / "_internal")
     _leave_out_blas(program / "_internal", work)
     return program
@@ -200,4 +202,5 @@ def _strip(internal: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m bench.standalone FOLDER")
-    sys.exit(main(Path(sys.argv[1])))
+    problem = main(Path(sys.argv[1]))
+    sys.exit(problem and f"secateur: {problem}")

@@ -361,7 +361,7 @@ def test_a_stand_alone_program_takes_the_place_of_one_only(
         if kind == "link":
             place.symlink_to(folder)
     said = standalone.main(tmp_path / "dist")
-    assert said == f"{place} already exists and was not built by this command; remove it or name another folder"
+    assert said == f"{place} already exists and was not built by this command; move it elsewhere"
 
 
 def test_a_stand_alone_program_takes_the_place_of_an_older_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
