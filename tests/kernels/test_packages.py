@@ -68,11 +68,13 @@ def project(built: Path, level: Level, tmp_path_factory: pytest.TempPathFactory)
     """A copy of the project with kernels."""
     project = tmp_path_factory.mktemp("wheel") / "project"
     for room in ("engine", "eval", "search", "bench"):
-        shutil.copytree(PROJECT / room, project / room, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+        shutil.copytree(
+            PROJECT / room, project / room, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.dll", "*.dylib")
+        )
     for name in ("pyproject.toml", "README.md", "LICENSE", "Makefile", "uci_main.py"):
         shutil.copy(PROJECT / name, project)
     kernels = project / "engine" / "kernels"
-    kernels.mkdir()
+    kernels.mkdir(exist_ok=True)
     shutil.copy(library_path(level, built), kernels)
     return project
 
