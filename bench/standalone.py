@@ -134,8 +134,10 @@ def _make(work: Path) -> Path:
         arguments += ["--exclude-module", name]
     run([*arguments, str(PROJECT_ROOT / "uci_main.py")])
     program = work / "secateur"
-    # PyInstaller copies this if an earlier build has left it in the checkout. The program takes the version elsewhere.
+    # PyInstaller copies what an earlier build has left, and lists that depend on the environment's path.
     shutil.rmtree(program / "_internal" / "secateur.egg-info", ignore_errors=True)
+    for path in (program / "_internal").glob("*.dist-info/RECORD"):
+        path.unlink()
     _strip(program / "_internal")
     _leave_out_blas(program / "_internal", work)
     return program
