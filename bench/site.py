@@ -71,7 +71,9 @@ def pyodide_archive(folder: Path, download: bool = True) -> Path:
     path = folder / f"pyodide-{PYODIDE}.tgz"
     if not path.exists():
         npm = shutil.which("npm")
-        if not download or npm is None:
+        if not download:
+            raise SiteError(f"{shown(path)} is missing")
+        if npm is None:
             raise SiteError(f"{shown(path)} is missing, and npm, which downloads it, is not installed")
         say(f"secateur: downloading Pyodide {PYODIDE} (6 MB)")
         folder.mkdir(exist_ok=True)
