@@ -136,7 +136,7 @@ def _sources() -> bytes:
     names = sorted(Path(line).relative_to(PROJECT_ROOT).as_posix() for line in listed if line)
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in (*names, "pyproject.toml"):
+        for name in (*names, "search/theory/policies.json", "pyproject.toml"):
             archive.writestr(zipfile.ZipInfo(name), (PROJECT_ROOT / name).read_bytes(), zipfile.ZIP_DEFLATED)
     return data.getvalue()
 

@@ -64,7 +64,8 @@ def data() -> list[tuple[Path, str]]:
     """Returns the files that are copied unchanged, each with its folder in the program."""
     kernels = [(library_path(level, folder()), "engine/kernels") for level in LEVELS]
     networks = [(path, "eval/network") for path in sorted((PROJECT_ROOT / "eval" / "network").glob("*.snet"))]
-    return [(PROJECT_ROOT / "pyproject.toml", "."), (PROJECT_ROOT / "LICENSE", "."), *kernels, *networks]
+    policies = (PROJECT_ROOT / "search" / "theory" / "policies.json", "search/theory")
+    return [(PROJECT_ROOT / "pyproject.toml", "."), (PROJECT_ROOT / "LICENSE", "."), policies, *kernels, *networks]
 
 
 def main(target: Path) -> str | None:

@@ -5,7 +5,9 @@
     algorithm, algorithm_name   key and name, see `search.theory.algorithms`
     lattice                 {"kind", "spec"}, null for numbers
     tree                    columns, a row for each node in preorder: "parent" (-1 at the root), "leaf" (text of a
-                            leaf's value, null at inner nodes), "label"; and "mover", who moves first: "max" or "min"
+                            leaf's value, null at inner nodes), "label"; "mover", who moves first: "max" or "min";
+                            with the learned order also the column "prior", the percentage that a policy gives to the
+                            move that leads to the node (null: none)
     order, order_name       all nodes in the order of an unpruned search (null: preorder); that order's name
     events                  columns, a row for each event: "kind" and "reason" are indices into "kinds" and "reasons",
                             "node", "other": nodes; "alpha", "beta", "value": indices into "texts"; -1 means none
@@ -26,6 +28,7 @@ Columns of small numbers keep a document small: 100,000 events take about 2 MB.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from search.explorer.chess_document import FORMAT, VERSION, Document
@@ -48,6 +51,7 @@ def build_document(
     lattice: dict[str, str] | None = None,
     order_name: str = "",
     request: dict[str, Any] | None = None,
+    priors: Sequence[float | None] | None = None,
 ) -> Document:
     """Returns the document of a run. `lattice` is the requested {"kind", "spec"}, or None for numbers."""
     tree = run.tree
@@ -66,7 +70,8 @@ def build_document(
             "mover": "max" if tree.root_is_max else "min",
             "leaf": list(tree.leaf),
             "label": list(tree.label),
-        },
+        }
+        | ({} if priors is None else {"prior": [prior and round(100 * prior, 1) for prior in priors]}),
         "order": None if order == list(range(len(tree))) else order,
         "order_name": order_name,
         "events": _columns(run, texts),

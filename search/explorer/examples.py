@@ -8,13 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from search.theory import connect_four
-from search.theory.connect_four import ConnectFour
 from search.theory.generate import game_tree, random_tree, uniform_tree
-from search.theory.tictactoe import TicTacToe
+from search.theory.policy import GAMES, named_position
 from search.theory.tree_text import write_list
-
-_COLUMNS: Final = "abcdefg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +28,20 @@ class Example:
     algorithm: str = ""
     lattice: tuple[str, str] | None = None
     group: str = ""
+    #: The order of children, and the order to compare it with; "" changes nothing.
+    order: str = ""
+    rival: str = ""
 
     def text(self) -> str:
         """Returns the tree as text."""
         return self.make if isinstance(self.make, str) else self.make()
 
 
-def _tic_tac_toe(board: str, depth: int) -> str:
-    """Returns the tree of `depth` plies from a position, as text. `board` is like "XX./OO./..."; X moved first."""
-    cells = board.replace("/", "")
-    crosses, noughts = (sum(1 << square for square, cell in enumerate(cells) if cell == sign) for sign in "XO")
-    # A position is a pair of sets of squares. The set of the side to move comes first.
-    position = (crosses, noughts) if crosses.bit_count() == noughts.bit_count() else (noughts, crosses)
-    squares = [f"{column}{row}" for row in (3, 2, 1) for column in "abc"]
-    return write_list(game_tree(TicTacToe(), position, depth, lambda _, move: squares[move]))
-
-
-def _connect_four(columns: str, depth: int) -> str:
-    """Returns the tree of `depth` plies, as text, after stones are dropped into `columns` (letters a to g)."""
-    game, position = ConnectFour(), connect_four.START
-    for column in columns:
-        position = game.apply(position, _COLUMNS.index(column))
-    return write_list(game_tree(game, position, depth, lambda _, move: _COLUMNS[move]))
+def _game(position: str, depth: int) -> str:
+    """Returns the tree of `depth` plies from a position (see `named_position`), as text; it is the root's label."""
+    name, root = named_position(position)
+    game = GAMES[name]
+    return write_list(game_tree(game, root, depth, lambda _, move: game.name(move), label=position))
 
 
 def _uniform(branching: int, depth: int, seed: int) -> str:
@@ -144,25 +132,35 @@ _GROUPS: Final = {
             "tic-tac-toe-win",
             "Tic-tac-toe: X wins",
             "X to move in XX./OO./..., searched to the end. The side to move is MAX.",
-            partial(_tic_tac_toe, "XX./OO./...", 9),
+            partial(_game, "tic-tac-toe XX./OO./...", 9),
         ),
         Example(
             "tic-tac-toe-fork",
             "Tic-tac-toe: a fork",
             "O to move in X../.O./..X, searched to the end. Six squares are empty.",
-            partial(_tic_tac_toe, "X../.O./..X", 9),
+            partial(_game, "tic-tac-toe X../.O./..X", 9),
+        ),
+        Example(
+            "tic-tac-toe-learned",
+            "Tic-tac-toe: a learned order",
+            "O to move in X../.O./..X. With the moves that a small learned policy prefers first, alpha-beta values 46 "
+            "leaves. In the given order it values 135 (right), and in the best order 34.",
+            partial(_game, "tic-tac-toe X../.O./..X", 9),
+            "two-sided",
+            order="learned",
+            rival="given",
         ),
         Example(
             "tic-tac-toe-start",
             "Tic-tac-toe: the empty board, 4 plies",
             "Leaf values count open lines (a static evaluation). Many positions recur: try a transposition table.",
-            partial(_tic_tac_toe, ".........", 4),
+            partial(_game, "tic-tac-toe .../.../...", 4),
         ),
         Example(
             "connect-four",
             "Connect Four: the start, 4 plies",
             "Leaf values count the lines that only one side can still complete (a static evaluation).",
-            partial(_connect_four, "", 4),
+            partial(_game, "connect-four", 4),
         ),
     ),
     "Lattices": (

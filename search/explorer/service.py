@@ -29,6 +29,7 @@ from search.theory.lattice_search import NEED_DISTRIBUTIVITY, UnsoundRuleError
 from search.theory.lattice_text import KINDS, make_lattice
 from search.theory.lattices import Chain, Lattice, LatticeError
 from search.theory.orders import ORDERS, Order, ordered_children
+from search.theory.policy import PolicyError, priors_of
 from search.theory.run_text import run_as_dot, run_as_text
 from search.theory.tree_text import FORMATS, Format, read_tree, write_list
 from search.theory.trees import CHANGES, MAX_BYTES, MAX_NODES, Children, Tree, TreeError, edited_tree
@@ -47,6 +48,7 @@ _ORDER_NAMES: Final[dict[str, str]] = {
     "best": "best first",
     "worst": "worst first",
     "random": "random",
+    "learned": "learned policy",
     "correlated": "correlated leaves",
     "ordered": "correlated leaves, good moves first",
     "hand": "by hand",
@@ -80,7 +82,7 @@ def _answer(work: Callable[[object, Job], dict[str, Any]]) -> Answer:
             return work(body, job or Job())
         except (TreeError, LatticeError) as error:
             raise RequestError(str(error), error.line, error.column) from None
-        except (AlgorithmError, UnsoundRuleError, RecordingError) as error:
+        except (AlgorithmError, PolicyError, UnsoundRuleError, RecordingError) as error:
             raise RequestError(str(error)) from None
 
     ANSWERS[work.__name__] = answer
@@ -296,7 +298,8 @@ def example(body: object, job: Job) -> dict[str, Any]:
         raise RequestError(f"unknown example {quoted(key)}")
     chosen = EXAMPLES[key]
     lattice = None if chosen.lattice is None else {"kind": chosen.lattice[0], "spec": chosen.lattice[1]}
-    return {"text": chosen.text(), "title": chosen.name, "algorithm": chosen.algorithm, "lattice": lattice}
+    settings = {"algorithm": chosen.algorithm, "order": chosen.order, "rival": chosen.rival}
+    return {"text": chosen.text(), "title": chosen.name, "lattice": lattice} | settings
 
 
 @_answer
@@ -377,6 +380,7 @@ def trace(body: object, job: Job) -> Document:
         lattice=asked.request["lattice"],
         order_name=asked.order_name(),
         request=asked.request,
+        priors=priors_of(tree) if asked.order == "learned" else None,
     )
 
 

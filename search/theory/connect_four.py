@@ -31,7 +31,7 @@ class ConnectFour:
         self._bottom = [1 << column * self._height for column in range(columns)]
         # Distances in bits to the next square: up, right, and along the two diagonals.
         self._steps = (1, self._height, self._height + 1, self._height - 1)
-        self._lines = self._all_lines()
+        self.lines = self._all_lines()
 
     def moves(self, position: Position) -> Sequence[int]:
         """Returns the columns that are not full, from the left; none if the last stone completed a line."""
@@ -61,13 +61,34 @@ class ConnectFour:
         """Returns the total value of lines that only one side can complete; the opponent's lines count negatively."""
         mine, theirs = position
         score = 0
-        for line in self._lines:
+        for line in self.lines:
             own, other = line & mine, line & theirs
             if not other:
                 score += _OPEN_LINE[own.bit_count()]
             elif not own:
                 score -= _OPEN_LINE[other.bit_count()]
         return score
+
+    def squares(self, position: Position, move: int) -> tuple[int, int]:
+        """Returns the square that a move fills and the square above, which it makes playable (0 if none), as bits."""
+        mine, theirs = position
+        stones = mine | theirs
+        filled = (stones + self._bottom[move]) & ~stones
+        return filled, 0 if filled & self._top[move] else filled << 1
+
+    def name(self, move: int) -> str:
+        """Returns the letter of a column, from a at the left."""
+        return "abcdefghijklmnop"[move]
+
+    def read(self, text: str) -> Position:
+        """Returns the position after moves in these columns, such as `dde`. Raises ValueError if one is illegal."""
+        position = START
+        for number, letter in enumerate(text, start=1):
+            moves = {self.name(move): move for move in self.moves(position)}
+            if letter not in moves:
+                raise ValueError(f"move {number} of '{text}' is not a free column of a game that goes on")
+            position = self.apply(position, moves[letter])
+        return position
 
     def has_line(self, stones: int) -> bool:
         """Returns whether some of `stones`, the stones of one side, form a line."""

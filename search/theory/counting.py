@@ -9,9 +9,10 @@ leaf that belongs to both. This leaf counts only once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
+from search.theory.games import Move, Position, SearchGame
 from search.theory.trees import Tree, integer, minimax_values
 
 #: The entry for a false claim in the results of `proofs`. No number of leaves proves a false claim.
@@ -51,6 +52,30 @@ def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[l
             at_least[node] = sum(at_least[child] for child in children)
             at_most[node] = min(at_most[child] for child in children)
     return at_least, at_most
+
+
+def fewest_leaves_to_depth(game: SearchGame[Position, Move], position: Position, depth: int, value: int) -> int:
+    """Returns the number of leaves in the smallest proof that `position` is worth `value` at `depth` plies.
+
+    This is `fewest_leaves` of the game's tree, without storing the tree: positions with the same key count once in
+    memory, but as often as they occur in the result. `value` must be the minimax value for the side to move.
+    """
+    known: dict[tuple[Hashable, int], tuple[float, float]] = {}
+
+    def needed(position: Position, depth: int, value: int) -> tuple[float, float]:
+        """Returns the fewest leaves that prove that the side to move gets at least, and at most, `value`."""
+        place = game.key(position), depth
+        if place not in known:
+            moves = list(game.moves(position))
+            if moves and depth:
+                below = [needed(game.apply(position, move), depth - 1, -value) for move in moves]
+                known[place] = min(at_most for _, at_most in below), sum(at_least for at_least, _ in below)
+            else:
+                leaf = game.guess(position) if moves else game.value(position)
+                known[place] = 1 if leaf >= value else _IMPOSSIBLE, 1 if leaf <= value else _IMPOSSIBLE
+        return known[place]
+
+    return int(sum(needed(position, depth, value))) - 1
 
 
 def fewest_leaves(tree: Tree, parse: Callable[[str], int] = integer) -> int:

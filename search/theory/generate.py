@@ -125,12 +125,13 @@ def game_tree(
     depth: int,
     name: Callable[[Position, Move], str] = lambda _, move: str(move),
     most_nodes: int = MAX_NODES,
+    label: str = "",
 ) -> Tree:
     """Returns the tree of all lines of play of at most `depth` plies from `position`, where MAX is to move.
 
     A leaf contains the game's value if the game is over, otherwise the game's guess, both from MAX's point of view.
-    `name(position, move)` is the label of the node after the move. Raises `TreeError` if the tree has more than
-    `most_nodes` nodes or more than MAX_DEPTH plies.
+    `name(position, move)` is the label of the node after the move, and `label` that of the root. Raises `TreeError` if
+    the tree has more than `most_nodes` nodes or more than MAX_DEPTH plies.
     """
 
     def expand(node: tuple[Position, int, str]) -> Expansion[tuple[Position, int, str]]:
@@ -144,4 +145,4 @@ def game_tree(
             return label, NOWHERE, str(sign * game.guess(here))
         return label, NOWHERE, [(game.apply(here, move), ply + 1, name(here, move)) for move in moves]
 
-    return grown_tree((position, 0, ""), expand, most_nodes=most_nodes)
+    return grown_tree((position, 0, label), expand, most_nodes=most_nodes)

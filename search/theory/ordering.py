@@ -5,6 +5,7 @@ An ordering never changes the minimax value. It ranks moves, and may learn from 
 
 from __future__ import annotations
 
+import random
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -60,6 +61,20 @@ class ByGuess(Generic[Position, Move]):
 
     def learn(self, position: Position, move: Move, ply: int, depth: int) -> None:
         """Does nothing: guesses do not depend on cutoffs."""
+
+
+class Shuffled(Generic[Position, Move]):
+    """An ordering at random, for comparison; `seed` determines the order."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def rank(self, position: Position, move: Move, ply: int) -> int:
+        """Returns a random number."""
+        return self._random.getrandbits(32)
+
+    def learn(self, position: Position, move: Move, ply: int, depth: int) -> None:
+        """Does nothing: the order stays random."""
 
 
 class Killers(Generic[Position, Move]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
@@ -24,6 +25,25 @@ LINES: Final = (
 
 class TicTacToe:
     """Tic-tac-toe as a `SearchGame`; a move is the number of a square."""
+
+    lines, length = LINES, 3
+
+    def squares(self, position: Position, move: int) -> tuple[int, int]:
+        """Returns the square that a move fills, as a bit, and 0: no move makes another square playable."""
+        return 1 << move, 0
+
+    def name(self, move: int) -> str:
+        """Returns the name of a square, from a3 (the upper left) to c1."""
+        return f"{'abc'[move % 3]}{3 - move // 3}"
+
+    def read(self, text: str) -> Position:
+        """Returns the position of a board such as `XX./OO./...`; X moved first. Raises ValueError if it is invalid."""
+        cells = text.replace("/", "")
+        crosses, noughts = (sum(1 << square for square, cell in enumerate(cells) if cell == sign) for sign in "XO")
+        is_even = crosses.bit_count() == noughts.bit_count()
+        if not re.fullmatch(r"[XO.]{3}(/[XO.]{3}){2}", text) or crosses.bit_count() - noughts.bit_count() not in (0, 1):
+            raise ValueError(f"'{text}' is not a board of tic-tac-toe such as XX./OO./...")
+        return (crosses, noughts) if is_even else (noughts, crosses)
 
     def moves(self, position: Position) -> Sequence[int]:
         """Returns the free squares, row by row; none if the last move made three in a row."""

@@ -51,6 +51,7 @@ const TREE_WORDS = [
   ["≥7, ≤3", "worth at least 7, at most 3: the search stopped before it knew the exact value, and did not need it"],
   ["visited", "a node that the search reached; a node that is visited twice counts twice"],
   ["valued", "a leaf whose value the search needed; alpha-beta skips many leaves"],
+  ["prior", "how likely a policy, learned from other positions, thinks that a move is the best one, before any search"],
   ["table hit", "a visit that needed no search, because the table contained a usable value from an earlier search of the position"],
   ["join, meet", "in a lattice, the least element that is at least both values, and the greatest that is at most both. For numbers, they are max and min."],
 ];

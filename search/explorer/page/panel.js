@@ -21,7 +21,7 @@ class TreeModel {
   depth(node) { return this.trace.depth[node]; }
   width(node) {
     const leaf = this.trace.leaf[node];
-    const text = Math.max(leaf === null ? 0 : leaf.length, this.trace.name(node).length);
+    const text = Math.max(leaf === null ? 0 : leaf.length, this.trace.title(node).length);
     return leaf === null ? Math.max(this.inner, text * SIGN_WIDTH) : Math.max(36, text * 8 + 12);
   }
 }
@@ -118,7 +118,7 @@ export class Panel {
       tint: leaf !== null ? "leaf" : trace.isMax(node) ? "max" : "min",
       value: leaf ?? (reached ? replay.sign(node) : ""),
       window: alpha ? `${alpha} … ${replay.beta(node)}` : "",
-      label: trace.name(node),
+      label: trace.title(node),
       reached,
       skipped,
       cut: status === SKIPPED,
@@ -146,6 +146,7 @@ export class Panel {
       ["state", status],
       ["below", count(trace.size[node] - 1, "node")],
     ];
+    if (trace.prior(node)) facts.splice(2, 0, ["prior", trace.prior(node)]);
     const event = this.#reasonOf(node);
     if (event >= 0) facts.push(["why", describe(trace, event)]);
     return facts;

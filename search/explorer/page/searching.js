@@ -9,6 +9,8 @@ import {countChart, showStatistics} from "./statistics.js";
 import {pause, seek} from "./stepping.js";
 import {kindOf} from "./trace.js";
 
+/** Begins a choice of `compare` that is not another algorithm, but another order of children. */
+export const ORDER = "order:";
 const TABS = ["example", "text", "uniform", "chess"];
 
 export function openTab(name) {
@@ -46,7 +48,8 @@ export function showChoices() {
   $("lattice-note").textContent = state.lattices.find((lattice) => lattice.key === $("lattice").value)?.note ?? "";
   $("lattice-row").hidden = $("lattice-note").hidden = !algorithm?.lattice && $("lattice").value === "chain";
   $("unsound").hidden = !algorithm?.can_fail;
-  $("order-seed-label").hidden = $("order").value !== "random";
+  $("order-seed-label").hidden = $("order").value !== "random" && $("compare").value !== `${ORDER}random`;
+  $("order-note").hidden = $("order").value !== "learned" && $("compare").value !== `${ORDER}learned`;
 }
 
 /** Returns the request for the server that the controls describe. */
@@ -61,6 +64,10 @@ export function request(algorithm = $("algorithm").value) {
     ...($("force").checked && algorithmOf(algorithm)?.can_fail ? {force: true} : {}),
   };
 }
+
+/** Returns the request for a search like `one`, but with the algorithm or the order that `rival` names. */
+const rivalOf = (one, rival) => rival.startsWith(ORDER) ? {...one, order: {...one.order, kind: rival.slice(ORDER.length), hand: {}}}
+  : {...one, algorithm: rival, lattice: latticeInUse(rival)};
 
 function latticeInUse(algorithm) {
   const isPlain = !algorithmOf(algorithm)?.lattice && $("lattice").value === "chain";
@@ -89,14 +96,17 @@ export function setLattice(lattice) {
   $("lattice-spec").value = lattice?.spec ?? "";
 }
 
-/** Puts the text and title of another tree into the controls, and discards the order that was made by hand. */
+/** Puts the text and title of another tree into the controls. Discards an order made by hand or for trees of games. */
 export function setTree(text, title, example = "") {
   $("tree-text").value = text;
   showExample(example);
   $("format").value = "";
   state.title = title;
   state.hand = {};
-  if ($("order").value === "hand") $("order").value = state.base.kind;
+  const isGame = /^"?(tic-tac-toe|connect-four)\b/.test(text);
+  if (state.base.kind === "learned" && !isGame) state.base = {...state.base, kind: "given"};
+  if ($("order").value === "hand" || !isGame) $("order").value = state.base.kind;
+  if ($("compare").value === `${ORDER}learned` && !isGame) $("compare").value = "";
 }
 
 /** Returns the request for a chess search that the controls describe. */
@@ -145,7 +155,7 @@ export async function initialise() {
     const rival = $("compare").value;
     let documents;
     try {
-      documents = await Promise.all([search("trace", one), ...(rival ? [search("trace", request(rival))] : [])]);
+      documents = await Promise.all([search("trace", one), ...(rival ? [search("trace", rival.startsWith(ORDER) ? rivalOf(one, rival) : request(rival))] : [])]);
     } catch (error) {
       error.isText = true;
       throw error;
@@ -209,6 +219,10 @@ export async function chooseExample(key) {
     if (example.algorithm) $("algorithm").value = example.algorithm;
     else if (isLattice) $("algorithm").value = PLAIN;
     if (example.lattice || isLattice) $("compare").value = "";
+    if (example.order) {
+      state.base = {...state.base, kind: $("order").value = example.order};
+      $("compare").value = ORDER + example.rival;
+    }
     showChoices();
     await initialise();
   });
@@ -219,9 +233,7 @@ export async function measure() {
   if (isChess() || !state.request) return;
   const {compare, ...one} = state.request;
   await busily(async () => {
-    for (const [panel, algorithm] of state.panels.map((panel, i) => [panel, i ? compare : one.algorithm])) {
-      panel.measured = await search("measure", {...one, algorithm, lattice: latticeInUse(algorithm)});
-    }
+    for (const [i, panel] of state.panels.entries()) panel.measured = await search("measure", i ? rivalOf(one, compare) : one);
     showStatistics(state.panels);
   });
 }

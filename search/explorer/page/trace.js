@@ -53,6 +53,7 @@ export class Trace {
     this.rootIsMax = tree.mover === "max";
     this.leaf = tree.leaf;
     this.label = Array.isArray(tree.label) ? tree.label.map((text) => String(text ?? "")) : [];
+    this.priors = tree.prior ?? [];
     this.texts = texts;
     this.reasons = reasons;
     this.kinds = kinds;
@@ -93,6 +94,12 @@ export class Trace {
   name(node) {
     return this.label[node] || (node ? `#${node}` : "root");
   }
+
+  /** Returns the prior of the move that leads to a node, such as "44 %", or "" if there is none. */
+  prior(node) { return typeof this.priors[node] === "number" ? `${Math.round(this.priors[node])} %` : ""; }
+
+  /** Returns the name of a node with its prior, as it is drawn. */
+  title(node) { return `${this.name(node)} ${this.prior(node)}`.trim(); }
 
   /** Returns the name of a node in a sentence, where a bare number would look like a value. */
   spoken(node) { return this.name(node).replace(/^#(?=\d+$)/, "node #"); }
