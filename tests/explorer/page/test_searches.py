@@ -10,6 +10,7 @@ from search.theory.algorithms import Run, run
 from search.theory.generate import uniform_tree
 from search.theory.lattice_text import KINDS, make_lattice
 from search.theory.orders import Order, ordered_children
+from search.theory.policy import priors_of
 from search.theory.tree_text import read_tree, write_indented, write_list
 from search.theory.trees import Children, Tree
 from tests.explorer.page.conftest import Shown
@@ -291,3 +292,44 @@ def test_statements_are_checked_in_cells(shown: Shown) -> None:
     shown.settle()
     assert shown.counts(2)["evaluated"] == 3
     assert "half of the work" not in shown.text("title")
+
+
+# --- the learned order ---------------------------------------------------------------------------------------------
+
+
+def test_the_learned_order_stands_beside_another_one_and_shows_priors(shown: Shown) -> None:
+    assert not shown.page.is_visible("#order-note")
+    shown.choose("example", "tic-tac-toe-learned")
+    tree = read_tree(EXAMPLES["tic-tac-toe-learned"].text())
+    priors = priors_of(tree)
+    assert priors is not None
+    shown.click("end")
+    for rival in ("given", "best"):
+        if rival == "best":
+            shown.choose("compare", "order:best")
+            shown.click("end")
+        expected = [
+            run(tree, "two-sided", children=ordered_children(tree, order)).statistics.evaluated
+            for order in ("learned", rival)
+        ]
+        assert [shown.counts(column)["evaluated"] for column in (1, 2)] == expected
+        assert all(str(count) in EXAMPLES["tic-tac-toe-learned"].note for count in expected)
+    node = tree.children[0][0]
+    shown.select(node)
+    assert shown.facts()["prior"] == f"{round(100 * (priors[node] or 0))} %"
+    drawn = shown.page.evaluate(f"secateur.state.panels.map(panel => panel.look({node}).label)")
+    assert drawn == [f"{tree.label[node]} {shown.facts()['prior']}", tree.label[node]]
+
+
+def test_the_learned_order_ends_with_the_trees_of_games(shown: Shown) -> None:
+    shown.choose("example", "tic-tac-toe-learned")
+    assert "likely" in shown.text("order-note")
+    # An edited tree of a game still has the order; a tree of no game has not.
+    shown.choose("example", "connect-four")
+    assert shown.page.input_value("#order") == "learned"
+    shown.choose("compare", "order:learned")
+    shown.choose("example", "seven")
+    assert (shown.page.input_value("#order"), shown.page.input_value("#compare"), shown.message) == ("given", "", "")
+    assert not shown.page.is_visible("#order-note")
+    shown.choose("order", "learned")
+    assert "the learned order needs the tree of a game" in shown.message
