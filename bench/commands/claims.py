@@ -305,11 +305,10 @@ def plot_orders(column: Column, output: Output) -> None:
     colours = ["#1f5f8b" if order == "learned policy" else "#9fc5e0" for order in counts]
     bars = axes.barh(list(counts), list(counts.values()), color=colours)
     axes.bar_label(bars, [f"{leaves:,.0f}" for leaves in counts.values()], padding=4)
-    axes.set_xscale("log")
-    axes.set_xlim(min(counts.values()) / 2, max(counts.values()) * 3)
-    axes.set_title(f"{name}: leaves that alpha-beta values, by order of moves")
-    axes.set_xlabel("leaves (each step of the scale is ten times as many)")
-    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlim(0, 1.1 * max(counts.values()))
+    axes.xaxis.set_visible(False)
+    axes.spines[["top", "right", "bottom"]].set_visible(False)
+    figure.suptitle(f"{name}: leaves that alpha-beta values, by order of moves")
     save_figure(figure, output, "orders")
 
 
