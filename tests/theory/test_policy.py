@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from search.theory.orders import ordered_children
 from search.theory.policy import FILE, GAMES, SCALE, PolicyError, named_position, priors_of, read_policies, shipped
 from search.theory.tree_text import read_tree
 from search.theory.trees import Tree, TreeError
+from tests.conftest import PROJECT
 
 SMALL = {
     "connect-four": Source(START, (0, 8), (2,), 60, 20),
@@ -93,6 +96,35 @@ def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path, capsys: pytest.Ca
     assert claims.main(["--train-policies", str(file), "--quiet"]) == 1
     assert "mine.json: already exists and is not a file of policies" in capsys.readouterr().err
     assert file.read_text(encoding="utf-8") == '{"mine": 1}'
+
+
+def test_the_documentation_has_the_weights_and_the_record() -> None:
+    page = (PROJECT / "docs" / "policy.md").read_text(encoding="utf-8")
+    for entry in read_policies(FILE).values():
+        for group in ("filled", "playable"):
+            weights = [str(weight) for weight in entry[group].values()]
+            assert not any(entry[group].values()) or weights == [cell for cell in row_of(page, weights[0]) if cell]
+        record = entry["record"]
+        shares = [f"{100 * record[key]:.1f} %" for key in ("hits", "hits_of_random_moves")]
+        cells = [f"{record['loss']:.3f}", f"{record['loss_of_equal_priors']:.3f}", *shares]
+        assert cells == row_of(page, cells[0])
+        assert f"{record['test_positions']} positions (training: {record['training_positions']:,})" in page
+
+
+def row_of(page: str, first: str) -> list[str]:
+    """The cells after the first one of the only row of a table whose second cell is `first`."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")]
+    (found,) = [row[1:] for row in rows if row[1] == first]
+    return found
+
+
+def test_the_theory_needs_no_numpy() -> None:
+    program = (
+        "import sys; from search.theory.policy import shipped; from search.explorer import service; "
+        "shipped('connect-four').priors((0, 0)); print('numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 # --- the search ----------------------------------------------------------------------------------------------------

@@ -314,6 +314,8 @@ def test_the_learned_order_stands_beside_another_one_and_shows_priors(shown: Sho
         ]
         assert [shown.counts(column)["evaluated"] for column in (1, 2)] == expected
         assert all(str(count) in EXAMPLES["tic-tac-toe-learned"].note for count in expected)
+    shown.click("measure")
+    assert shown.message == ""
     node = tree.children[0][0]
     shown.select(node)
     assert shown.facts()["prior"] == f"{round(100 * (priors[node] or 0))} %"

@@ -83,6 +83,8 @@ def requests() -> Iterator[tuple[str, Any]]:
         tree = random_tree(seed, generator.randint(0, 6), generator.randint(1, 4), lambda g: str(g.randint(-20, 20)))
         order = {"kind": generator.choice(["given", "best", "worst", "random"]), "seed": seed}
         yield "trace", {"text": write_list(tree), "algorithm": generator.choice(keys), "order": order}
+    for key in ("tic-tac-toe-learned", "connect-four", "seven"):
+        yield "trace", {"text": EXAMPLES[key].text(), "algorithm": "alpha-beta", "order": {"kind": "learned"}}
     yield "trace", {"text": "[1 [2", "algorithm": "alpha-beta"}
     yield "trace", {"text": "[1 2]", "algorithm": "none"}
     yield "generate", {"branching": 3, "depth": 5, "arrangement": "worst", "seed": 4}
