@@ -8,8 +8,8 @@ Read the modules in this order. They are short, and later ideas build on earlier
 4. What an engine adds: `horizon` (a limit on the depth), `table`, `ordering`, `enhanced`, `deepening`.
 5. Values other than numbers: `lattices`, `finite_lattice`, `lattice_text` (lattices by name), `lattice_search`.
 6. Explicit trees: `trees`, `tree_text`, `generate`, `orders`; the fewest leaves in a proof: `counting`.
-7. Games: `tictactoe`, `connect_four`, `plain_chess`; `chess_game` and `exchange` define the kernels' game. `policy` is an
-   order that is learned before the search.
+7. Games: `tictactoe`, `connect_four`, `plain_chess`; `chess_game` and `exchange` define the kernels' game. An order
+   that is learned before the search: `policy`.
 8. Watching a search: `watch`, `events`, `recorder`; `algorithms` runs algorithms on trees; `run_text` formats a run.
 
 `bench.commands.claims` counts the leaves that minimax and several forms of alpha-beta evaluate.
