@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import chess
 import numpy as np
 import numpy.typing as npt
 
@@ -22,9 +23,10 @@ from engine.errors import CommandError
 from engine.files import Output, reason, shown
 from search.theory import connect_four, tictactoe
 from search.theory.enhanced import Memory, enhanced
-from search.theory.games import INFINITE
+from search.theory.games import INFINITE, SearchGame
 from search.theory.ordering import ByGuess, arrange
-from search.theory.policy import GAMES, GROUPS, HEAD, SCALE, LineGame, Policy, Stones, patterns
+from search.theory.plain_chess import PlainChess
+from search.theory.policy import GAMES, HEAD, SCALE, WEIGHTS, policy_of
 from search.theory.table import Table
 
 Reals = npt.NDArray[np.float64]
@@ -46,16 +48,21 @@ class Source:
     `depths` are the depths of the searches that say which moves are best; each position has one of them at random.
     """
 
-    start: Stones
+    start: Any
     plies: tuple[int, int]
     depths: tuple[int, ...]
     training: int
     test: int
 
 
+#: The games, by the names of their policies.
+PLAYED: Final[dict[str, SearchGame[Any, Any]]] = {**GAMES, "chess": PlainChess()}
+
+
 SOURCES: Final[dict[str, Source]] = {
     "tic-tac-toe": Source(tictactoe.START, (0, 7), (2, 3, 4, 9), 200, 60),
     "connect-four": Source(connect_four.START, (0, 16), (2, 3, 4, 5), 1500, 500),
+    "chess": Source(chess.Board(), (2, 40), (1, 2), 300, 100),
 }
 
 
@@ -67,7 +74,7 @@ class Sample:
     best: Reals
 
 
-def random_position(game: LineGame, source: Source, generator: random.Random) -> Stones:
+def random_position(game: SearchGame[Any, Any], source: Source, generator: random.Random) -> Any:
     """Returns a position after random moves, in which the game goes on."""
     while True:
         position = source.start
@@ -75,14 +82,14 @@ def random_position(game: LineGame, source: Source, generator: random.Random) ->
             if not (moves := list(game.moves(position))):
                 break
             position = game.apply(position, generator.choice(moves))
-        if game.moves(position):
+        if list(game.moves(position)):
             return position
 
 
-def best_moves(game: LineGame, position: Stones, depth: int) -> set[int]:
+def best_moves(game: SearchGame[Any, Any], position: Any, depth: int) -> set[Any]:
     """Returns all moves with the largest minimax value in a search to `depth` plies."""
-    memory: Memory[Stones, int] = Memory(Table(), [ByGuess(game)])
-    best, found = -INFINITE, set[int]()
+    memory: Memory[Any, Any] = Memory(Table(), [ByGuess(game)])
+    best, found = -INFINITE, set[Any]()
     for move in arrange(memory.orderings, position, game.moves(position), 0):
         # With a bound below the best value, an equal value is exact, not only a bound.
         beta = INFINITE if best == -INFINITE else 1 - best
@@ -102,11 +109,11 @@ def samples(
     Positions that the policy cannot tell apart, such as mirror images, count as one. Positions in which all moves are
     equally good teach nothing, and are left out.
     """
-    game, source = GAMES[name], SOURCES[name]
+    game, source = PLAYED[name], SOURCES[name]
     found: list[Sample] = []
     while len(found) < count:
         position = random_position(game, source, generator)
-        features, key = rows(game, position)
+        features, key = rows(name, position)
         if key in seen:
             continue
         seen.add(key)
@@ -118,11 +125,12 @@ def samples(
     return found
 
 
-def rows(game: LineGame, position: Stones) -> tuple[Reals, bytes]:
+def rows(name: str, position: Any) -> tuple[Reals, bytes]:
     """Returns the feature counts of each move, and a key that positions share if the policy cannot tell them apart."""
-    kinds = 2 * len(patterns(game.length))
-    policy = Policy(game, [0] * kinds)
-    features = [np.bincount(policy.features(position, move), minlength=kinds) for move in game.moves(position)]
+    size = sum(map(len, WEIGHTS[name].values()))
+    policy = policy_of(name, [0] * size)
+    moves = PLAYED[name].moves(position)
+    features = [np.bincount(policy.features(position, move), minlength=size) for move in moves]
     return np.array(features, np.float64), b"".join(sorted(row.astype(np.uint8).tobytes() for row in features))
 
 
@@ -130,7 +138,8 @@ def fit(training: list[Sample]) -> Reals:
     """Returns the weights, in logits, that minimise the mean cross entropy of the samples plus the penalty."""
     size = training[0].features.shape[1]
     weights = np.zeros(size)
-    for _ in range(100):
+    cost = _cost(training, weights)
+    while True:
         slope, curve = _PENALTY * weights, _PENALTY * np.eye(size)
         for sample in training:
             priors = _softmax(sample.features @ weights)
@@ -138,10 +147,22 @@ def fit(training: list[Sample]) -> Reals:
             centred = sample.features - priors @ sample.features
             curve += (sample.features.T * priors) @ centred / len(training)
         step = np.linalg.solve(curve, slope)
-        weights -= step
+        # Far from the minimum, a whole step can overshoot.
+        while (reached := _cost(training, weights - step)) > cost and np.abs(step).max() >= _PRECISE:
+            step /= 2
         if np.abs(step).max() < _PRECISE:
-            break
-    return weights
+            return weights
+        weights, cost = weights - step, reached
+
+
+def _cost(training: list[Sample], weights: Reals) -> float:
+    """Returns what `fit` minimises."""
+    total = _PENALTY / 2 * float(weights @ weights)
+    for sample in training:
+        logits = sample.features @ weights
+        most = float(logits.max())
+        total += (most + math.log(float(np.exp(logits - most).sum())) - float(sample.best @ logits)) / len(training)
+    return total
 
 
 def _softmax(logits: Reals) -> Reals:
@@ -167,12 +188,11 @@ def assess(test: list[Sample], weights: Reals) -> dict[str, float]:
 
 def train(name: str, seed: int = SEED, show: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
     """Returns a new entry for the file of policies: the weights of a game, with the record of their training."""
-    game, source = GAMES[name], SOURCES[name]
-    generator, seen = random.Random(seed), {rows(game, position)[1] for position in counted_positions(name, seed)}
+    source = SOURCES[name]
+    generator, seen = random.Random(seed), {rows(name, position)[1] for position in counted_positions(name, seed)}
     test = samples(name, source.test, generator, seen, show)
     training = samples(name, source.training, generator, seen, show)
     weights = [round(SCALE * float(weight)) for weight in fit(training)]
-    kinds = patterns(game.length)
     record = {
         "seed": seed,
         "plies": list(source.plies),
@@ -181,15 +201,14 @@ def train(name: str, seed: int = SEED, show: Callable[[str], None] = lambda _: N
         "test_positions": len(test),
         **assess(test, np.array(weights) / SCALE),
     }
-    groups = {
-        group: dict(zip(kinds, weights[number * len(kinds) :], strict=False)) for number, group in enumerate(GROUPS)
-    }
+    each = iter(weights)
+    groups = {group: {kind: next(each) for kind in kinds} for group, kinds in WEIGHTS[name].items()}
     return {"record": record, **groups}
 
 
-def counted_positions(name: str, seed: int = SEED, count: int = 20) -> list[Stones]:
+def counted_positions(name: str, seed: int = SEED, count: int = 20) -> list[Any]:
     """Returns positions for the counts of leaves. Training leaves them out."""
-    game, source, generator = GAMES[name], SOURCES[name], random.Random(seed + 1)
+    game, source, generator = PLAYED[name], SOURCES[name], random.Random(seed + 1)
     return [random_position(game, source, generator) for _ in range(count)]
 
 
@@ -200,7 +219,7 @@ def write(path: Path, show: Callable[[str], None]) -> dict[str, dict[str, Any]]:
     """
     try:
         output = Output.at(path, lambda head: head.startswith(_text({})[:30].encode()), "file of policies")
-        entries = {name: train(name, show=show) for name in GAMES}
+        entries = {name: train(name, show=show) for name in WEIGHTS}
         output.replace(_text(entries))
     except OSError as error:
         raise CommandError(f"{shown(path)}: {reason(error)}") from None

@@ -78,7 +78,7 @@ def main(arguments: list[str]) -> int:
         "--train-policies",
         type=Path,
         metavar="FILE.json",
-        help=f"instead, train the policies of tic-tac-toe and Connect Four; {FILE.name} in search/theory ships",
+        help=f"instead, train the policies of tic-tac-toe, Connect Four and chess; {FILE.name} in search/theory ships",
     )
     parser.add_argument(
         "--plot", type=Path, metavar="FILE.png|svg", help="draw the leaves of each order (Connect Four)"
@@ -127,7 +127,7 @@ class Subject:
     game: SearchGame[Any, Any]
     position: Any
     depth: int
-    #: The game's name in `search.theory.policy.GAMES`; "" if it has no policy.
+    #: The game's name in `search.theory.policy.WEIGHTS`; "" if it has no policy.
     policy: str = ""
 
 
@@ -141,8 +141,8 @@ def subjects() -> list[Subject]:
         uniform_subject(4, 8),
         Subject("tic-tac-toe", TicTacToe(), EMPTY, 9, "tic-tac-toe"),
         Subject("Connect Four", ConnectFour(), NO_STONES, 6, "connect-four"),
-        Subject("chess, first position", PlainChess(), chess.Board(), 4),
-        Subject("chess, a middlegame", PlainChess(), chess.Board(MIDDLEGAME), 3),
+        Subject("chess, first position", PlainChess(), chess.Board(), 4, "chess"),
+        Subject("chess, a middlegame", PlainChess(), chess.Board(MIDDLEGAME), 3, "chess"),
     ]
 
 

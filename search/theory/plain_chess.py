@@ -23,7 +23,7 @@ PIECE_VALUES: Final = (0, 100, 320, 330, 500, 900, 0)
 _CENTRE_STEP: Final = 5
 
 #: The number of steps from each square to the nearest edge: 0 at the edge, 3 in the middle.
-_CENTRALITY: Final = tuple(
+CENTRALITY: Final = tuple(
     min(square % 8, 7 - square % 8, square // 8, 7 - square // 8) for square in range(len(chess.SQUARES))
 )
 
@@ -69,6 +69,6 @@ class PlainChess:
                 squares = position.pieces_mask(piece_type, color)
                 score += sign * PIECE_VALUES[piece_type] * squares.bit_count()
                 if piece_type != chess.KING:
-                    steps = sum(_CENTRALITY[square] for square in chess.scan_forward(squares))
+                    steps = sum(CENTRALITY[square] for square in chess.scan_forward(squares))
                     score += sign * _CENTRE_STEP * steps
         return score

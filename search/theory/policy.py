@@ -1,10 +1,11 @@
-"""Learned move ordering: a small policy that rates moves without a search, for games in which lines of stones win.
+"""Learned move ordering: a small policy that rates moves without a search.
 
-The logit of a move is a sum of weights. Each line through the square that the move fills has a weight, and so has each
-line through the square that the move makes playable for the opponent. The weight of a line depends only on its stones.
-The softmax of the logits gives the prior of each move: the policy's estimate of the probability that the move is best.
-A search tries moves with higher logits first, so a policy is an `Ordering`. Unlike killers and history, it is learned
-before the search, from searches of other positions: `bench.policies` does that and writes the weights to `FILE`.
+The logit of a move is a sum of weights. In games in which lines of stones win, each line through the square that the
+move fills has a weight, and so has each line through the square that the move makes playable for the opponent. The
+weight of a line depends only on its stones. `chess_policy` says what counts in chess. The softmax of the logits gives
+the prior of each move: the policy's estimate of the probability that the move is best. A search tries moves with
+higher logits first, so a policy is an `Ordering`. Unlike killers and history, it is learned before the search, from
+searches of other positions: `bench.policies` does that and writes the weights to `FILE`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import functools
 import json
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Generic, Protocol, TypeAlias
 
 from engine.errors import CommandError
 from engine.files import parse_json, read_text, reason, shown
 from search.theory.connect_four import ConnectFour
-from search.theory.games import SearchGame
+from search.theory.games import Move, Position, SearchGame
 from search.theory.tictactoe import TicTacToe
 from search.theory.trees import Tree
 
@@ -38,6 +39,18 @@ SCALE: Final = 100
 
 #: The two groups of weights: for the square that a move fills, and for the square that it makes playable.
 GROUPS: Final = ("filled", "playable")
+
+#: The pieces of chess, in python-chess's order.
+PIECES: Final = ("pawn", "knight", "bishop", "rook", "queen", "king")
+
+#: The weights of chess: what the exchange on the target square does for the mover's material; the steps from the target
+#: square to the nearest edge; the captured piece; and a check.
+CHESS_GROUPS: Final = {
+    "exchange": [f"{piece} {result}" for piece in PIECES for result in ("loses", "keeps", "wins")],
+    "target": [f"{piece} {steps}" for piece in PIECES for steps in range(4)],
+    "captured": [f"{piece} takes {victim}" for victim in PIECES[:-1] for piece in PIECES],
+    "check": list(PIECES),
+}
 
 _MOST_BYTES: Final = 100_000
 _MOST_WEIGHT: Final = 1_000_000
@@ -78,11 +91,11 @@ def patterns(length: int) -> list[str]:
     return [*(f"own {count}" for count in range(length)), *(f"other {count}" for count in range(1, length)), "both"]
 
 
-class Policy:
-    """An ordering by learned weights: those for each pattern on the filled square, then on the playable square."""
+class LineFeatures:
+    """What the policy of a game with lines sees of a move: the patterns of the lines through two squares."""
 
-    def __init__(self, game: LineGame, weights: Sequence[int]) -> None:
-        self._game, self._weights = game, weights
+    def __init__(self, game: LineGame) -> None:
+        self._game = game
         self._kinds = 2 * game.length
         through = defaultdict(list)
         for line in game.lines:
@@ -91,7 +104,7 @@ class Policy:
                     through[1 << square].append(line)
         self._through = dict(through)
 
-    def features(self, position: Stones, move: int) -> list[int]:
+    def __call__(self, position: Stones, move: int) -> list[int]:
         """Returns the index of the weight of each line through the filled square and through the playable square."""
         mine, theirs = position
         filled, playable = self._game.squares(position, move)
@@ -107,14 +120,26 @@ class Policy:
             return self._kinds - 1
         return own.bit_count() if not other else self._game.length - 1 + other.bit_count()
 
-    def rank(self, position: Stones, move: int, ply: int) -> int:
+
+class Policy(Generic[Position, Move]):
+    """An ordering by learned weights. `features` returns the indices of the weights that count for a move."""
+
+    def __init__(
+        self,
+        game: SearchGame[Position, Move],
+        features: Callable[[Position, Move], Sequence[int]],
+        weights: Sequence[int],
+    ) -> None:
+        self._game, self.features, self._weights = game, features, weights
+
+    def rank(self, position: Position, move: Move, ply: int) -> int:
         """Returns the logit of a move times SCALE."""
         return sum(self._weights[feature] for feature in self.features(position, move))
 
-    def learn(self, position: Stones, move: int, ply: int, depth: int) -> None:
+    def learn(self, position: Position, move: Move, ply: int, depth: int) -> None:
         """Does nothing: the weights were learned before the search."""
 
-    def priors(self, position: Stones) -> dict[int, float]:
+    def priors(self, position: Position) -> dict[Move, float]:
         """Returns the prior of each move: the softmax of the logits."""
         logits = {move: self.rank(position, move, 0) / SCALE for move in self._game.moves(position)}
         most = max(logits.values(), default=0.0)
@@ -126,14 +151,33 @@ class Policy:
 # The file
 # --------------------------------------------------------------------------------------------------------------
 
-#: The games with a policy.
+#: The games of lines with a policy.
 GAMES: Final[dict[str, LineGame]] = {"tic-tac-toe": TicTacToe(), "connect-four": ConnectFour()}
 
 
+#: The names of the weights of each policy, by group.
+WEIGHTS: Final[dict[str, dict[str, list[str]]]] = {
+    **{name: dict.fromkeys(GROUPS, patterns(game.length)) for name, game in GAMES.items()},
+    "chess": CHESS_GROUPS,
+}
+
+
+def policy_of(name: str, weights: Sequence[int]) -> Policy[Any, Any]:
+    """Returns the policy of a game in `WEIGHTS` with these weights, in the order of `WEIGHTS`."""
+    if name in GAMES:
+        return Policy(GAMES[name], LineFeatures(GAMES[name]), weights)
+    # Browsers have no python-chess.
+    from search.theory.chess_policy import chess_features
+    from search.theory.plain_chess import PlainChess
+
+    return Policy(PlainChess(), chess_features, weights)
+
+
 @functools.cache
-def shipped(name: str) -> Policy:
-    """Returns the policy in `FILE` for a game in `GAMES`. Raises `PolicyError` if the file is unusable."""
-    return Policy(GAMES[name], weights_of(read_policies(FILE)[name]))
+def shipped(name: str) -> Policy[Any, Any]:
+    """Returns the policy in `FILE` for a game in `WEIGHTS`. Raises `PolicyError` if the file is unusable."""
+    entry = read_policies(FILE)[name]
+    return policy_of(name, [weight for group in WEIGHTS[name] for weight in entry[group].values()])
 
 
 def read_policies(path: Path) -> dict[str, dict[str, Any]]:
@@ -153,22 +197,16 @@ def checked_policies(value: Any) -> dict[str, dict[str, Any]]:
     if not isinstance(value, dict) or any(value.get(key) != expected for key, expected in HEAD.items()):
         raise ValueError(f"this is not a file of policies: expected {json.dumps(HEAD)[1:-1]}")
     entries: Any = value.get("policies")
-    for name, game in GAMES.items():
+    for name, groups in WEIGHTS.items():
         entry = entries.get(name) if isinstance(entries, dict) else None
-        for group in GROUPS:
+        for group, kinds in groups.items():
             weights = entry.get(group) if isinstance(entry, dict) else None
-            if not isinstance(weights, dict) or list(weights) != patterns(game.length):
-                expected = ", ".join(patterns(game.length))
-                raise ValueError(f'the policy "{name}" must have the weights "{group}": {expected}')
+            if not isinstance(weights, dict) or list(weights) != kinds:
+                raise ValueError(f'the policy "{name}" must have the weights "{group}": {", ".join(kinds)}')
             for kind, weight in weights.items():
                 if type(weight) is not int or abs(weight) > _MOST_WEIGHT:
                     raise ValueError(f'the weight "{kind}" of "{group}" of "{name}" must be a whole number')
     return dict(entries)
-
-
-def weights_of(entry: Mapping[str, Mapping[str, int]]) -> list[int]:
-    """Returns the weights of an entry of the file, in the order that `Policy` expects."""
-    return [weight for group in GROUPS for weight in entry[group].values()]
 
 
 # --------------------------------------------------------------------------------------------------------------
