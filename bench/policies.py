@@ -215,12 +215,12 @@ def counted_positions(name: str, seed: int = SEED, count: int = 20) -> list[Any]
 def write(path: Path, show: Callable[[str], None]) -> dict[str, dict[str, Any]]:
     """Trains all policies, writes them to a file and returns them. Raises `CommandError` if the file is not writable.
 
-    The file may exist only if it is a file of policies.
+    The file may exist only if it is a file of policies. The old one is then kept beside it.
     """
     try:
         output = Output.at(path, lambda head: head.startswith(_text({})[:30].encode()), "file of policies")
         entries = {name: train(name, show=show) for name in WEIGHTS}
-        output.replace(_text(entries))
+        output.replace(_text(entries), keep_old=True)
     except OSError as error:
         raise CommandError(f"{shown(path)}: {reason(error)}") from None
     return entries

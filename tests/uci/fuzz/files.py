@@ -132,6 +132,8 @@ VICTIMS: Final = (
     Victim("train <shards> --output new.snet --start <> {tiny}", "network.snet"),
     Victim("train <shards> --output new.snet {tiny} --plot <>", "plot.png", REPLACES),
     Victim("net <>", "network.snet"),
+    Victim("claims --train-policies <> --quiet", "policies.json", REPLACES),
+    Victim("claims --quick --quiet --plot <>", "plot.png", REPLACES),
     Victim("net <network.snet> <>", "network.snet"),
     *(Victim("explore <> --text", name) for name in ("record.json", "record.json.gz", "tree.txt")),
     Victim("explore --depth 1 --overwrite --record <>", "record.json", REPLACES),

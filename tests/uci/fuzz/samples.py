@@ -153,6 +153,7 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "evaluation.py": _written(b"def evaluate(position):\n    return int(position['halfmoves'])\n"),
     "log.txt": _written(b"12:00:00 > uci\n12:00:00 < uciok\n"),
     "launcher": lambda place: write_launcher(place),
+    "policies.json": _copied("search/theory/policies.json"),
     "plot.png": _made("sprt <games.pgn> --plot <>"),
     "shards": _made("datagen <> {data} --games 16"),
     "archive": _made("datagen archive <shards> --output <>"),
