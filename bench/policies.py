@@ -7,6 +7,7 @@ is convex, so the result does not depend on starting weights, and Newton's metho
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import random
@@ -26,7 +27,7 @@ from search.theory.enhanced import Memory, enhanced
 from search.theory.games import INFINITE, SearchGame
 from search.theory.ordering import ByGuess, arrange
 from search.theory.plain_chess import PlainChess
-from search.theory.policy import GAMES, HEAD, SCALE, WEIGHTS, policy_of
+from search.theory.policy import GAMES, HEAD, SCALE, WEIGHTS, Policy, policy_of
 from search.theory.table import Table
 
 Reals = npt.NDArray[np.float64]
@@ -127,11 +128,17 @@ def samples(
 
 def rows(name: str, position: Any) -> tuple[Reals, bytes]:
     """Returns the feature counts of each move, and a key that positions share if the policy cannot tell them apart."""
-    size = sum(map(len, WEIGHTS[name].values()))
-    policy = policy_of(name, [0] * size)
+    policy, size = _untrained(name)
     moves = PLAYED[name].moves(position)
     features = [np.bincount(policy.features(position, move), minlength=size) for move in moves]
     return np.array(features, np.float64), b"".join(sorted(row.astype(np.uint8).tobytes() for row in features))
+
+
+@functools.cache
+def _untrained(name: str) -> tuple[Policy[Any, Any], int]:
+    """Returns a policy of the game with weights of 0, and their number."""
+    size = sum(map(len, WEIGHTS[name].values()))
+    return policy_of(name, [0] * size), size
 
 
 def fit(training: list[Sample]) -> Reals:

@@ -85,6 +85,8 @@ def main(arguments: list[str]) -> int:
     )
     options = parser.parse_args(arguments)
     if options.train_policies is not None:
+        if options.quick or options.plot is not None:
+            parser.error("--train-policies counts no leaves, so pass neither --quick nor --plot")
         return _train(options.train_policies, options.quiet)
     if options.plot is not None:
         from bench.plots import check_path

@@ -111,6 +111,16 @@ def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path, capsys: pytest.Ca
     assert file.read_text(encoding="utf-8") == '{"mine": 1}'
 
 
+@pytest.mark.parametrize("other", [["--quick"], ["--plot", "orders.png"]])
+def test_training_and_counting_are_different_jobs(
+    other: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        claims.main(["--train-policies", str(tmp_path / "new.json"), *other])
+    assert capsys.readouterr().err.endswith("counts no leaves, so pass neither --quick nor --plot\n")
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_documentation_has_the_weights_and_the_record() -> None:
     page = (PROJECT / "docs" / "policy.md").read_text(encoding="utf-8")
     for name, entry in read_policies(FILE).items():

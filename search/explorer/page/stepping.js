@@ -78,7 +78,7 @@ function refresh() {
   else if (isChess() && panel.view.isFollowing) panel.view.fit();
 }
 
-/** Shows newcomers the words that fit the event. The others keep their room, so that the tree does not move. */
+/** Shows newcomers the words that fit the event, and hides the others without moving the tree. */
 function showWelcome(panel) {
   if (isChess()) return;
   const shown = panel.index === 0 ? "first" : panel.trace.kind(panel.index - 1) === "cut" ? "cut" : "window";
