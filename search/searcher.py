@@ -60,6 +60,7 @@ class Searcher:
         self._run: SearchRun | None = None
         self._hit_at: float | None = None
         self._network: Network | None = None
+        self._with_policy = False
         self._tables: Tables | None = None
         #: The generator of random choices at a limited strength; a seed makes them repeatable.
         self.rng = random.Random()
@@ -166,14 +167,20 @@ class Searcher:
         """The network that evaluates positions; None means the classical evaluation."""
         return self._network
 
-    def set_network(self, network: Network | None) -> None:
-        """Sets the network; None means the classical evaluation. Calls `new_game` if the network changes."""
-        if network is self._network:
+    def set_network(self, network: Network | None, with_policy: bool = True) -> None:
+        """Sets the network; None means the classical evaluation. Its policy, if any, is used if `with_policy` is true.
+
+        Calls `new_game` if anything changes.
+        """
+        with_policy = with_policy and network is not None and network.has_policy
+        if network is self._network and with_policy == self._with_policy:
             return
         record = None if network is None else network.record()
+        if record is not None and not with_policy:
+            record["has_policy"] = 0
         set_network(self._worker, record)
         self._helpers.set_network(record)
-        self._network = network
+        self._network, self._with_policy = network, with_policy
         self.new_game()
 
     def set_tables(self, tables: Tables | None) -> None:

@@ -16,9 +16,9 @@ from engine.compiler import compiling
 from engine.memory import allocate
 from eval.kernels.classical import SUMMARY, evaluation_terms
 from eval.kernels.endings import chosen_evaluation
-from eval.kernels.inference import LINE_FRAME, evaluate_line
+from eval.kernels.inference import LINE_FRAME, evaluate_line, rate_line
 from eval.kernels.workspace import new_workspace
-from eval.network.layout import accumulator_stack, new_network
+from eval.network.layout import MAX_HIDDEN, accumulator_stack, new_network
 from eval.weights import COUNT
 from search.kernels.aspiration import search_iteration
 from search.kernels.score import NO_SCORE
@@ -47,9 +47,18 @@ def _load_evaluation() -> None:
 
 
 def _load_network() -> None:
+    evaluate_line(*_line())
+
+
+def _line() -> tuple[Any, ...]:
     frames = allocate(LINE_FRAME, 1)
     frames[0]["position"] = from_board(chess.Board())
-    evaluate_line(new_network(), allocate(accumulator_stack(1), 1)[0], frames, 0)
+    return new_network(), allocate(accumulator_stack(1), 1)[0], frames, 0
+
+
+def _load_policy() -> None:
+    inputs, moves = allocate(np.dtype(np.int8), MAX_HIDDEN), allocate(np.dtype(np.int32), MAX_MOVES)
+    rate_line(*_line(), inputs, moves, allocate(np.dtype(np.int64), MAX_MOVES))
 
 
 def _load_endings() -> None:
@@ -76,6 +85,7 @@ EVERYTHING: Final = (
     *PLAYING,
     ("evaluation", evaluation_terms, _load_evaluation),
     ("network", evaluate_line, _load_network),
+    ("policy", rate_line, _load_policy),
     ("endings", chosen_evaluation, _load_endings),
     PERFT[1],
 )

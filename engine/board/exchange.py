@@ -26,7 +26,7 @@ from engine.board.position import (
     king_square,
     piece_at,
 )
-from engine.board.tables import BETWEEN, BISHOP_RAYS, PAWN_ATTACKS, ROOK_RAYS
+from engine.board.tables import BETWEEN, BISHOP_RAYS, KNIGHT_ATTACKS, PAWN_ATTACKS, ROOK_RAYS
 from engine.compiler.jit import inlined, subkernel
 
 #: Exchange values in centipawns, indexed by piece type. A king's value exceeds that of a side's other pieces together.
@@ -101,6 +101,15 @@ def see_ge(position, move, threshold):
             attackers |= rook_attacks(target, occupied) & straight
         attackers &= occupied
     return side != position.turn
+
+
+@inlined
+def check_squares(position):
+    """Returns seven bitboards by piece type: the squares from which such a piece would attack the enemy king."""
+    king = king_square(position, position.turn ^ 1)
+    diagonal = bishop_attacks(king, position.pieces[OCCUPIED])
+    straight = rook_attacks(king, position.pieces[OCCUPIED])
+    return U0, PAWN_ATTACKS[position.turn ^ 1, king], KNIGHT_ATTACKS[king], diagonal, straight, diagonal | straight, U0
 
 
 @inlined

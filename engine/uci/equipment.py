@@ -67,7 +67,7 @@ class Equipment:
             self._set_threads()
         elif name == "Clear Hash":
             self.searcher.new_game()
-        elif name in ("UseNNUE", "EvalFile"):
+        elif name in ("UseNNUE", "UsePolicy", "EvalFile"):
             if name == "EvalFile":
                 self._read_network(self._options.text("EvalFile"))
             self._set_network()
@@ -133,7 +133,8 @@ class Equipment:
             self._info(f"network {quoted(file)}: {self._network.describe()}")
 
     def _set_network(self) -> None:
-        self.searcher.set_network(self._network if self._options.flag("UseNNUE") else None)
+        network = self._network if self._options.flag("UseNNUE") else None
+        self.searcher.set_network(network, self._options.flag("UsePolicy"))
 
     def _apply_tables(self) -> None:
         """Opens the tablebases that `SyzygyPath` lists, and closes the old ones."""

@@ -7,10 +7,12 @@ from typing import Final
 import numpy as np
 
 from engine.board.bits import popcount
+from engine.board.generate import generate_quiets
 from engine.board.position import OCCUPIED, POSITION
 from engine.compiler.jit import kernel, subkernel
 from eval.kernels.accumulator import accumulator_start, update
 from eval.kernels.features import output_bucket
+from eval.kernels.policy import write_logits
 from eval.kernels.vectors import screlu_dot
 from eval.network.layout import ONE, QB
 
@@ -46,3 +48,14 @@ def evaluate_with_network(network, accumulators, stack, ply):
 def evaluate_line(network, accumulators, stack, ply):
     """Returns `evaluate_with_network` of the same arguments, for callers in Python. Mutates `accumulators`."""
     return evaluate_with_network(network, accumulators, stack, ply)
+
+
+@kernel
+def rate_line(network, accumulators, stack, ply, inputs, moves, logits):
+    """Writes the legal quiet moves at `ply` into `moves`, int32[MAX_MOVES], and their logits (see `write_logits`).
+
+    Returns the number of moves, int64. Mutates all but `network` and `stack`.
+    """
+    count = generate_quiets(stack[ply].position, moves, 0)
+    write_logits(network, accumulators, stack, ply, inputs, moves, count, logits)
+    return count

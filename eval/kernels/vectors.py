@@ -1,4 +1,4 @@
-"""Vector instructions on int16: accumulator updates and the output layer.
+"""Vector instructions on int16 and int8: accumulator updates, the output layer and the policy.
 
 The operations use LLVM vectors, because Numba does int16 arithmetic in 64 bits and LLVM does not narrow all of it
 again. Each operation has a twin in Python and NumPy, which computes the same results bit for bit.
@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from engine.compiler.jit import AHEAD_OF_TIME, CPU_FEATURES, VECTOR_BITS, machine_op
-from eval.network.layout import BLOCK, QA
+from eval.network.layout import BLOCK, POLICY_BLOCK, QA
 
 if not AHEAD_OF_TIME:
     from llvmlite import ir
@@ -20,9 +20,10 @@ if not AHEAD_OF_TIME:
 
     from engine.compiler.numba_hooks import element_pointer, for_range
 
-    _I16, _I32, _I64 = (ir.IntType(bits) for bits in (16, 32, 64))
+    _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
     _BLOCK = ir.VectorType(_I16, BLOCK)
     _SUMS = ir.VectorType(_I32, BLOCK // 2)
+    _BYTES = ir.VectorType(_I8, POLICY_BLOCK)
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
@@ -158,8 +159,9 @@ def _joined(builder: Any, first: Any, second: Any) -> Any:
     return builder.shuffle_vector(first, second, mask)
 
 
-# Each class has two operations on a block: `square` returns (value^2 + 256) // 512 for each lane of int16 from 0 to QA;
-# `pairs` multiplies lanes of int16 and returns the sums of two products each in lanes of int32. Which two, is free.
+# Each class has three operations. `square` returns (value^2 + 256) // 512 for each lane of int16 from 0 to QA. `pairs`
+# multiplies lanes of int16 and returns the sums of two products each in lanes of int32; which two, is free.
+# `byte_pairs` does the same for POLICY_BLOCK lanes of int8, the first operand's from 0 to 127, with sums of int16.
 
 
 class _With512:
@@ -171,6 +173,10 @@ class _With512:
     @staticmethod
     def pairs(builder: Any, a: Any, b: Any) -> Any:
         return _call(builder, "llvm.x86.avx512.pmaddw.d.512", _SUMS, a, b)
+
+    @staticmethod
+    def byte_pairs(builder: Any, a: Any, b: Any) -> Any:
+        return _call(builder, "llvm.x86.avx512.pmaddubs.w.512", _BLOCK, a, b)
 
 
 class _With256:
@@ -188,6 +194,12 @@ class _With256:
         result = ir.VectorType(_I32, BLOCK // 4)
         halves = zip(_halves(builder, a), _halves(builder, b), strict=True)
         return _joined(builder, *(_call(builder, "llvm.x86.avx2.pmadd.wd", result, *half) for half in halves))
+
+    @staticmethod
+    def byte_pairs(builder: Any, a: Any, b: Any) -> Any:
+        result = ir.VectorType(_I16, BLOCK // 2)
+        halves = zip(_halves(builder, a), _halves(builder, b), strict=True)
+        return _joined(builder, *(_call(builder, "llvm.x86.avx2.pmadd.ub.sw", result, *half) for half in halves))
 
 
 class _WithNeon:
@@ -209,6 +221,11 @@ class _WithNeon:
         products = (builder.mul(*(builder.sext(half, _SUMS) for half in pair)) for pair in halves)
         return builder.add(*products)
 
+    @staticmethod
+    def byte_pairs(builder: Any, a: Any, b: Any) -> Any:
+        halves = zip(_halves(builder, a), _halves(builder, b), strict=True)
+        return builder.add(*(builder.mul(*(builder.sext(half, _BLOCK) for half in pair)) for pair in halves))
+
 
 class _Anywhere:
     @staticmethod
@@ -224,6 +241,14 @@ class _Anywhere:
         product = builder.mul(builder.sext(a, wide), builder.sext(b, wide))
         even, odd = (_part(builder, product, list(range(first, BLOCK, 2))) for first in (0, 1))
         return builder.add(even, odd)
+
+    byte_pairs = _WithNeon.byte_pairs
+
+
+def _clipped(builder: Any, value: Any) -> Any:
+    for bound, sign in ((_splat(_BLOCK, 0), ">"), (_splat(_BLOCK, QA), "<")):
+        value = builder.select(builder.icmp_signed(sign, value, bound), value, bound)
+    return value
 
 
 def _screlu_dot(unit: Any) -> Any:
@@ -251,9 +276,7 @@ def _screlu_dot(unit: Any) -> Any:
                 offset = builder.mul(loop.index, ir.Constant(_I64, BLOCK))
                 value = _load(context, builder, values_type, values, builder.add(start, offset))
                 weight = _load(context, builder, weights_type, weights, builder.add(first, offset))
-                for bound, sign in ((_splat(_BLOCK, 0), ">"), (_splat(_BLOCK, QA), "<")):
-                    value = builder.select(builder.icmp_signed(sign, value, bound), value, bound)
-                pairs = unit.pairs(builder, unit.square(builder, value), weight)
+                pairs = unit.pairs(builder, unit.square(builder, _clipped(builder, value)), weight)
                 builder.store(builder.add(builder.load(sums), pairs), sums)
             lanes = builder.load(sums)
             total = ir.Constant(_I64, 0)
@@ -267,9 +290,97 @@ def _screlu_dot(unit: Any) -> Any:
     return screlu_dot
 
 
-#: The dot products that this CPU can run, by the width of their instructions in bits; key 0 works on any CPU.
-SCRELU_DOTS: Final = {
-    bits: _screlu_dot(unit)
+# --------------------------------------------------------------------------------------------------------------
+# The policy
+# --------------------------------------------------------------------------------------------------------------
+
+
+def _activate_twin(target: Any, at: int, values: Any, start: int, half: int) -> None:
+    clipped = np.clip(values[start : start + 2 * half], 0, QA).astype(np.int64)
+    squares = (clipped * clipped + 256) // 512
+    target[at : at + half] = (squares[:half] + squares[half:]) // 8
+
+
+def _activate_bytes(unit: Any) -> Any:
+    """Returns a machine operation for the inputs of the policy. `unit` is one of the classes above."""
+
+    @machine_op(_activate_twin)
+    def activate_bytes(typingctx: Any, target: Any, at: Any, values: Any, start: Any, half: Any) -> Any:
+        """Sets target[at + i], int8[n], to a sum of two activations divided by 8, 0 to 127, for i below `half`.
+
+        The activations are those of values[start + i] and values[start + half + i], int16 (see `screlu_dot`). `half` is
+        a multiple of BLOCK. Mutates `target`.
+        """
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            target_type, _, values_type, _, _ = signature.args
+            target, at, values, start, half = args
+            with for_range(builder, builder.sdiv(half, ir.Constant(_I64, BLOCK))) as loop:
+                offset = builder.mul(loop.index, ir.Constant(_I64, BLOCK))
+                first = builder.add(start, offset)
+                squares = (
+                    unit.square(builder, _clipped(builder, _load(context, builder, values_type, values, index)))
+                    for index in (first, builder.add(first, half))
+                )
+                total = builder.lshr(builder.add(*squares), _splat(_BLOCK, 3))
+                half_bytes = ir.VectorType(_I8, BLOCK)
+                place = element_pointer(context, builder, target_type, target, builder.add(at, offset), BLOCK)
+                pointer = builder.bitcast(place, half_bytes.as_pointer())
+                builder.store(builder.trunc(total, half_bytes), pointer, align=1)
+            return context.get_dummy_value()
+
+        return types.void(target, types.int64, values, types.int64, types.int64), codegen
+
+    return activate_bytes
+
+
+def _byte_dot_twin(values: Any, weights: Any, first: int, count: int) -> Any:
+    return np.int64((values[:count].astype(np.int64) * weights[first : first + count]).sum())
+
+
+def _byte_dot(unit: Any) -> Any:
+    """Returns a machine operation for the dot products of the policy. `unit` is one of the classes above."""
+
+    @machine_op(_byte_dot_twin)
+    def byte_dot(typingctx: Any, values: Any, weights: Any, first: Any, count: Any) -> Any:
+        """Returns the exact sum of values[i] * weights[first + i], for i below `count`, as int64.
+
+        Both are int8 arrays, `values` are 0 to 127, and `count` is a multiple of POLICY_BLOCK up to MAX_HIDDEN. Nothing
+        overflows: a pair of products is within 2 * 127 * 128 = 32,512, and all are within 1024 * 127 * 128.
+        """
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            values_type, weights_type, _, _ = signature.args
+            values, weights, first, count = args
+
+            def load(array_type: Any, array: Any, index: Any) -> Any:
+                place = element_pointer(context, builder, array_type, array, index, POLICY_BLOCK)
+                return builder.load(builder.bitcast(place, _BYTES.as_pointer()), align=1)
+
+            with builder.goto_entry_block():
+                sums = builder.alloca(_SUMS)
+            builder.store(_splat(_SUMS, 0), sums)
+            with for_range(builder, builder.sdiv(count, ir.Constant(_I64, POLICY_BLOCK))) as loop:
+                offset = builder.mul(loop.index, ir.Constant(_I64, POLICY_BLOCK))
+                value = load(values_type, values, offset)
+                pairs = unit.byte_pairs(builder, value, load(weights_type, weights, builder.add(first, offset)))
+                fours = unit.pairs(builder, pairs, _splat(_BLOCK, 1))
+                builder.store(builder.add(builder.load(sums), fours), sums)
+            total = builder.load(sums)
+            while total.type.count > 2:
+                total = builder.add(*_halves(builder, total))
+            lanes = (builder.extract_element(total, ir.Constant(_I32, lane)) for lane in (0, 1))
+            return builder.sext(builder.add(*lanes), _I64)
+
+        return types.int64(values, weights, types.int64, types.int64), codegen
+
+    return byte_dot
+
+
+# --------------------------------------------------------------------------------------------------------------
+
+_UNITS: Final = {
+    bits: unit
     for bits, unit, needed in (
         (512, _With512, "avx512bw"),
         (256, _With256, "avx2"),
@@ -279,4 +390,11 @@ SCRELU_DOTS: Final = {
     if needed is None or CPU_FEATURES.get(needed, False)
 }
 
+#: The operations that this CPU can run, by the width of their instructions in bits; key 0 works on any CPU.
+SCRELU_DOTS: Final = {bits: _screlu_dot(unit) for bits, unit in _UNITS.items()}
+ACTIVATE_BYTES: Final = {bits: _activate_bytes(unit) for bits, unit in _UNITS.items()}
+BYTE_DOTS: Final = {bits: _byte_dot(unit) for bits, unit in _UNITS.items()}
+
 screlu_dot: Final = SCRELU_DOTS[VECTOR_BITS]
+activate_bytes: Final = ACTIVATE_BYTES[VECTOR_BITS]
+byte_dot: Final = BYTE_DOTS[VECTOR_BITS]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import chess
+import numpy as np
 
-from engine.board.convert import write_board
+from engine.board.convert import decode, write_board
+from engine.board.moves import MAX_MOVES
 from engine.memory import allocate
-from eval.kernels.inference import LINE_FRAME, evaluate_line
+from eval.kernels.inference import LINE_FRAME, evaluate_line, rate_line
 from eval.network.format import Network
-from eval.network.layout import accumulator_stack
+from eval.network.layout import LOGIT, MAX_HIDDEN, accumulator_stack
 
 
 class NetworkEvaluator:
@@ -18,9 +20,21 @@ class NetworkEvaluator:
         self._network = network.record()
         self._stack = allocate(accumulator_stack(1), 1)[0]
         self._frames = allocate(LINE_FRAME, 1)
+        self._inputs = allocate(np.dtype(np.int8), MAX_HIDDEN)
+        self._moves, self._logits = allocate(np.dtype(np.int32), MAX_MOVES), allocate(np.dtype(np.int64), MAX_MOVES)
+
+    def _write(self, board: chess.Board) -> None:
+        write_board(board, self._frames[0]["position"])
+        self._stack["computed"] = 0
 
     def score(self, board: chess.Board) -> int:
         """Returns the network's evaluation in centipawns from the side to move's view."""
-        write_board(board, self._frames[0]["position"])
-        self._stack["computed"] = 0
+        self._write(board)
         return int(evaluate_line(self._network, self._stack, self._frames, 0))
+
+    def logits(self, board: chess.Board) -> dict[chess.Move, float]:
+        """Returns the policy's logit of each legal quiet move; the network must have a policy."""
+        self._write(board)
+        count = rate_line(self._network, self._stack, self._frames, 0, self._inputs, self._moves, self._logits)
+        moves, logits = self._moves[:count].tolist(), self._logits[:count].tolist()
+        return {decode(move, board.chess960): logit / LOGIT for move, logit in zip(moves, logits, strict=True)}

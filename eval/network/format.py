@@ -9,6 +9,8 @@
     bias              int16[hidden]
     output            int16[buckets][own, opponent's][hidden]
     output bias       int32[buckets]
+    policy rows       int8[POLICY_ROWS][hidden], and
+    policy bias       int32[POLICY_CLASSES], both only if the architecture has "policy": true
     checksum          SHA-256 of everything before it, 32 bytes
 
 Numbers are little-endian. `eval.network.layout` explains the arrays; the architecture in the header must fit that
@@ -31,7 +33,21 @@ import numpy.typing as npt
 
 from engine.errors import CommandError
 from engine.files import Output, parse_json, read_bytes, reason, shown
-from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, MOST_PIECES, OUTPUT_LIMIT, QA, QB, new_network
+from eval.network.layout import (
+    BLOCK,
+    BUCKETS,
+    FEATURES,
+    LOGIT,
+    MAX_HIDDEN,
+    MOST_PIECES,
+    OUTPUT_LIMIT,
+    POLICY_BLOCK,
+    POLICY_CLASSES,
+    POLICY_ROWS,
+    QA,
+    QB,
+    new_network,
+)
 
 MAGIC: Final = b"SECATNET"
 VERSION: Final = 2
@@ -39,6 +55,9 @@ VERSION: Final = 2
 #: The name of the feature set that `eval.kernels.features` computes.
 FEATURE_SET: Final = "mirrored-768"
 ACTIVATION: Final = "screlu"
+
+#: The largest absolute value of a policy's bias: a logit of 1000.
+BIAS_LIMIT: Final = 1000 * LOGIT
 
 #: The number of centipawns for an output of 1: the default, and the largest value that a file may contain.
 SCALE: Final = 400
@@ -63,7 +82,8 @@ class Network:
     """A quantised network and its provenance. Raises NetworkError unless the kernels can evaluate it exactly.
 
     `features` is int16[FEATURES, hidden], `bias` int16[hidden], `output` int16[buckets, 2, hidden], `output_bias`
-    int32[buckets]; `scale` is the number of centipawns for an output of 1.
+    int32[buckets]; `scale` is the number of centipawns for an output of 1. `policy_rows` is int8[POLICY_ROWS, hidden]
+    and `policy_bias` int32[POLICY_CLASSES]; both are None if the network has no policy.
     """
 
     features: npt.NDArray[np.int16]
@@ -72,10 +92,14 @@ class Network:
     output_bias: npt.NDArray[np.int32]
     scale: int = SCALE
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    policy_rows: npt.NDArray[np.int8] | None = None
+    policy_bias: npt.NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
+        if (self.policy_rows is None) != (self.policy_bias is None):
+            raise NetworkError("a policy needs both rows and biases")
         _check_architecture(self.architecture())
-        for name, (dtype, shape) in _arrays(self.hidden, self.buckets).items():
+        for name, (dtype, shape) in _arrays(self.architecture()).items():
             array = getattr(self, name)
             if array.dtype != dtype.newbyteorder("=") or array.shape != shape:
                 raise NetworkError(f"{name} is {array.dtype}{list(array.shape)}, expected {dtype.name}{list(shape)}")
@@ -91,6 +115,11 @@ class Network:
         """The number of output layers."""
         return int(self.output_bias.shape[0])
 
+    @property
+    def has_policy(self) -> bool:
+        """True if the network also rates moves."""
+        return self.policy_rows is not None
+
     def architecture(self) -> dict[str, Any]:
         """Returns the architecture as the header contains it."""
         return {
@@ -101,17 +130,18 @@ class Network:
             "qa": QA,
             "qb": QB,
             "scale": self.scale,
+            **({"policy": True} if self.has_policy else {}),
         }
 
     def describe(self) -> str:
         """Returns a short description of the architecture, such as `(768 -> 256)x2 -> 1, 8 output layers`."""
         layers = "1 output layer" if self.buckets == 1 else f"{self.buckets} output layers"
-        return f"({FEATURES} -> {self.hidden})x2 -> 1, {layers}"
+        return f"({FEATURES} -> {self.hidden})x2 -> 1, {layers}{', with a policy' if self.has_policy else ''}"
 
     def digest(self) -> str:
         """Returns the hexadecimal SHA-256 of the architecture and the weights; the provenance does not count."""
         digest = hashlib.sha256(json.dumps(self.architecture(), sort_keys=True).encode())
-        for name, (dtype, _) in _arrays(self.hidden, self.buckets).items():
+        for name, (dtype, _) in _arrays(self.architecture()).items():
             digest.update(np.ascontiguousarray(getattr(self, name), dtype).tobytes())
         return digest.hexdigest()
 
@@ -125,18 +155,27 @@ class Network:
         record["hidden"] = self.hidden
         record["buckets"] = self.buckets
         record["scale"] = self.scale
+        if self.policy_rows is not None:
+            record["policy_rows"][: self.policy_rows.size] = self.policy_rows.reshape(-1)
+            record["policy_bias"] = self.policy_bias
+            record["has_policy"] = 1
         return record
 
 
-def _arrays(hidden: int, buckets: int) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+def _arrays(architecture: Mapping[str, Any]) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
     """Returns the dtype and shape of each array by the array's name, in the order of the file."""
     short, integer = np.dtype("<i2"), np.dtype("<i4")
-    return {
+    hidden, buckets = architecture["hidden"], architecture["buckets"]
+    arrays: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {
         "features": (short, (FEATURES, hidden)),
         "bias": (short, (hidden,)),
         "output": (short, (buckets, 2, hidden)),
         "output_bias": (integer, (buckets,)),
     }
+    if architecture.get("policy"):
+        arrays["policy_rows"] = (np.dtype("i1"), (POLICY_ROWS, hidden))
+        arrays["policy_bias"] = (integer, (POLICY_CLASSES,))
+    return arrays
 
 
 def _check_architecture(found: Mapping[str, Any]) -> None:
@@ -151,6 +190,11 @@ def _check_architecture(found: Mapping[str, Any]) -> None:
         raise NetworkError(f"buckets is {shown(repr(buckets))}, expected {' or '.join(map(str, BUCKETS))}")
     if type(scale) is not int or not 1 <= scale <= MAX_SCALE:
         raise NetworkError(f"scale is {shown(repr(scale))}, expected 1 to {MAX_SCALE}")
+    policy = found.get("policy", False)
+    if type(policy) is not bool:
+        raise NetworkError(f"policy is {shown(repr(policy))}, expected true or false")
+    if policy and hidden % POLICY_BLOCK:
+        raise NetworkError(f"hidden is {hidden}, expected a multiple of {POLICY_BLOCK} for a network with a policy")
 
 
 def _check_ranges(network: Network) -> None:
@@ -165,6 +209,10 @@ def _check_ranges(network: Network) -> None:
         extreme = sign * int((best.sum(axis=0) + sign * network.bias.astype(np.int64)).max())
         if not _INT16.min <= extreme <= _INT16.max:
             raise NetworkError(f"an accumulator may reach {extreme}, expected {_INT16.min} to {_INT16.max}")
+    if network.policy_bias is not None:
+        most = int(np.abs(network.policy_bias.astype(np.int64)).max())
+        if most > BIAS_LIMIT:
+            raise NetworkError(f"the largest absolute bias of the policy is {most}, expected at most {BIAS_LIMIT}")
 
 
 def encode_network(network: Network) -> bytes:
@@ -174,7 +222,7 @@ def encode_network(network: Network) -> bytes:
     ).encode()
     parts = [_HEAD.pack(MAGIC, VERSION, len(header)), header]
     parts.append(bytes(-(len(parts[0]) + len(header)) % _ALIGNMENT))
-    for name, (dtype, _) in _arrays(network.hidden, network.buckets).items():
+    for name, (dtype, _) in _arrays(network.architecture()).items():
         parts.append(np.ascontiguousarray(getattr(network, name), dtype).tobytes())
     body = b"".join(parts)
     return body + hashlib.sha256(body).digest()
@@ -199,7 +247,7 @@ def decode_network(data: bytes) -> Network:
         raise NetworkError(f"the header must be JSON with architecture and provenance: {shown(str(error))}") from None
     _check_architecture(architecture)
     begin += -begin % _ALIGNMENT
-    layout = _arrays(architecture["hidden"], architecture["buckets"])
+    layout = _arrays(architecture)
     end = begin + sum(dtype.itemsize * int(np.prod(shape)) for dtype, shape in layout.values())
     if len(data) != end + _CHECKSUM_BYTES:
         wrong = "cut short" if len(data) < end + _CHECKSUM_BYTES else "too long"

@@ -9,6 +9,14 @@
 Divisions round down; `eval.kernels.inference` clamps the result. The evaluation is from the view of the side to move,
 whose perspective comes first in the output weights. QA, ONE and QB represent 1.0 in accumulators, activations and
 output weights.
+
+A network may also have a policy, which rates the quiet moves of a position (see `eval.kernels.policy`):
+
+    input           = for own, then opponent's perspective: (activation[i] + activation[i + hidden / 2]) // 8
+                      for i below hidden / 2                                                  0 to 127, int8[hidden]
+    logit           = dot(input, row of the origin) + dot(input, row of the target) + bias of the move's class
+
+LOGIT represents a logit of 1.0, POLICY_QB a weight of 1.0 in the rows.
 """
 
 from __future__ import annotations
@@ -37,6 +45,22 @@ OUTPUT_LIMIT: Final = 2 * QB
 BLOCK: Final = 32
 MAX_HIDDEN: Final = 1024
 
+#: The policy's rows: one for each piece type and the square that it leaves; then, for each of three dangers on the
+#: target, one for each piece type and that square.
+ORIGIN_ROWS: Final = 6 * 64
+POLICY_ROWS: Final = ORIGIN_ROWS + 3 * 6 * 64
+
+#: The classes of moves that have a bias each: three dangers before the move, three after it, check or not, piece type.
+POLICY_CLASSES: Final = 3 * 3 * 2 * 6
+
+#: The integers that represent 1.0 in the policy's inputs, weights and logits.
+POLICY_ONE: Final = 127
+POLICY_QB: Final = 64
+LOGIT: Final = POLICY_ONE * POLICY_QB
+
+#: With a policy, an accumulator's length is a multiple of this.
+POLICY_BLOCK: Final = 64
+
 #: The numbers of output layers (buckets) that a network may have; see `eval.kernels.features.output_bucket`.
 BUCKETS: Final = (1, 8)
 
@@ -48,6 +72,10 @@ NETWORK: Final = np.dtype(
         ("features", np.int16, (FEATURES * MAX_HIDDEN,)),
         ("bias", np.int16, (MAX_HIDDEN,)),
         ("output", np.int16, (max(BUCKETS) * 2 * MAX_HIDDEN,)),
+        # Row r of the policy is policy_rows[r * hidden : (r + 1) * hidden].
+        ("policy_rows", np.int8, (POLICY_ROWS * MAX_HIDDEN,)),
+        # In units of 1 / LOGIT.
+        ("policy_bias", np.int32, (POLICY_CLASSES,)),
         # In units of 1 / (ONE * QB).
         ("output_bias", np.int32, (max(BUCKETS),)),
         # The length of an accumulator; 0 if there is no network.
@@ -55,8 +83,10 @@ NETWORK: Final = np.dtype(
         ("buckets", np.int64),
         # Centipawns for an output of 1.
         ("scale", np.int64),
+        # 1 if the network has a policy, else 0.
+        ("has_policy", np.int64),
         # Makes the record's size a multiple of a cache line, 64 bytes.
-        ("unused", np.int64),
+        ("unused", np.int64, (2,)),
     ],
     align=True,
 )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from eval.network.format import SCALE, Network
-from eval.network.layout import MOST_PIECES, ONE, QA, QB
+from eval.network.layout import LOGIT, MOST_PIECES, ONE, POLICY_QB, QA, QB
 from eval.training.kernels import gradients
 from eval.training.kernels.gradients import Integers, Layers, by_block, by_row
+from eval.training.kernels.policy import Weights
 
 #: The number of positions to score at a time.
 _CHUNK: Final = 65_536
@@ -26,6 +28,16 @@ def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
         output=np.rint(layers.output.astype(np.float64) * QB).astype(np.int16).reshape(buckets, 2, width // 2),
         output_bias=np.rint(layers.output_bias.astype(np.float64) * (ONE * QB)).astype(np.int32),
         provenance=provenance,
+    )
+
+
+def with_policy(network: Network, weights: Weights, provenance: dict[str, Any]) -> Network:
+    """Returns `network` with `weights` as its policy of integers, and `provenance` as its own, under "policy"."""
+    return replace(
+        network,
+        policy_rows=np.rint(weights.rows.astype(np.float64) * POLICY_QB).astype(np.int8),
+        policy_bias=np.rint(weights.bias.astype(np.float64) * LOGIT).astype(np.int32),
+        provenance={**network.provenance, "policy": provenance},
     )
 
 

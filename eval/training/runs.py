@@ -26,7 +26,7 @@ import numpy as np
 from engine.files import Output, built, open_regular, parse_json, printable, read_bytes, reason, shown
 from engine.progress import say
 from eval.network.format import is_network, read_network
-from eval.training.kernels.gradients import Floats, new_vector, parameter_count
+from eval.training.kernels.gradients import Floats, new_vector
 from eval.training.pool import FACTS, TRAINING, VALIDATION, holds_samples
 from eval.training.samples import Filter
 from eval.training.shards import check_only_writer
@@ -229,7 +229,7 @@ def load_state(folder: Path, recipe: Recipe) -> State:
                 raise TrainingError(f"{shown(folder / RUN)}: has {', '.join(edits)} as in {CHECKPOINT}")
             for name in ("parameters", "momentum", "squares"):
                 # `new_vector` aligns the memory, because the order of sums must not depend on the alignment.
-                vectors[name] = new_vector(parameter_count(recipe.hidden, recipe.buckets))
+                vectors[name] = new_vector(recipe.size())
                 vectors[name][:] = data[name]
             log = [built(Entry, parse_json(line), LOG) for line in data["log"].tobytes().splitlines()]
             slope = float(data["slope"]) if "slope" in data else None  # an older checkpoint has no slope

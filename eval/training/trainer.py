@@ -22,7 +22,7 @@ import numpy.typing as npt
 from engine.errors import CommandError
 from engine.files import count_of, quoted
 from eval.network.format import SCALE, Network
-from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN
+from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN, POLICY_BLOCK
 from eval.training.accelerator import Accelerator
 from eval.training.kernels.gradients import (
     CHUNK,
@@ -36,6 +36,7 @@ from eval.training.kernels.gradients import (
     parameter_count,
 )
 from eval.training.kernels.optimizer import adamw_step, make_step, reduce_gradients
+from eval.training.kernels.policy import policy_count
 from eval.training.pool import FACTS, Facts, Pool, batches
 from eval.training.quantise import restore
 
@@ -64,7 +65,8 @@ class Recipe:
     `warm_up` steps (at most a tenth of all steps), the learning rate falls from `rate` to `last_rate`. In each step,
     weights decay by `decay` times the learning rate. Gradients with a norm above `clip` are scaled down to `clip`.
     `start` is the start network's digest, or "" for random weights. `device` is "cpu" for the kernels, or a device of
-    JAX: "gpu", or "jax" for the one that JAX prefers. Raises TrainingError if a value is out of range.
+    JAX: "gpu", or "jax" for the one that JAX prefers. With `policy`, the run trains a policy for the start network,
+    which does not change (see `eval.training.policy`). Raises TrainingError if a value is out of range.
     """
 
     hidden: int = 128
@@ -83,6 +85,7 @@ class Recipe:
     threads: int = 1
     start: str = ""
     device: str = "cpu"
+    policy: bool = False
 
     def __post_init__(self) -> None:
         if self.hidden % BLOCK or not BLOCK <= self.hidden <= MAX_HIDDEN:
@@ -99,12 +102,22 @@ class Recipe:
             raise TrainingError(
                 f"device must be {', '.join(DEVICES[:-1])} or {DEVICES[-1]} (got {quoted(self.device)})"
             )
+        if self.policy and not self.start:
+            raise TrainingError("policy needs the network that it is for, as start")
+        if self.policy and self.device != "cpu":
+            raise TrainingError(f"a policy trains only on device cpu (got {self.device})")
+        if self.policy and self.hidden % POLICY_BLOCK:
+            raise TrainingError(f"policy needs a hidden that is a multiple of {POLICY_BLOCK} (got {self.hidden})")
         for name in ("superbatches", "threads", "rate", "clip"):
             if not getattr(self, name) > 0:
                 raise TrainingError(f"{name.replace('_', '-')} must be greater than 0 (got {getattr(self, name):g})")
         for name in ("superbatch_size", "scale", "last_rate", "warm_up", "decay", "seed"):
             if not getattr(self, name) >= 0:
                 raise TrainingError(f"{name.replace('_', '-')} must be 0 or more (got {getattr(self, name):g})")
+
+    def size(self) -> int:
+        """Returns the length of the vectors in the run's state."""
+        return policy_count(self.hidden) if self.policy else parameter_count(self.hidden, self.buckets)
 
     def steps_of_pass(self, positions: int) -> int:
         """Returns the number of whole batches in `positions` positions. Raises TrainingError if it is 0."""
@@ -180,8 +193,10 @@ def state_from(network: Network, recipe: Recipe) -> State:
 
     Each neuron is copied, with a little noise so that its copies learn different things, and its output weights are
     divided among them. (Tianqi Chen et al., "Net2Net", 2016.) Raises TrainingError if the recipe is for a network of
-    another size.
+    another size. A policy begins with zeros.
     """
+    if recipe.policy and recipe.hidden == network.hidden:
+        return State(new_vector(recipe.size()), new_vector(recipe.size()), new_vector(recipe.size()))
     copies, rest = divmod(recipe.hidden, network.hidden)
     if rest or network.buckets != recipe.buckets:
         raise TrainingError(
@@ -213,14 +228,24 @@ class Trainer:
         state.use(pool.facts)
         self.scale = recipe.scale or pool.facts.slope
         self.steps = max(1, recipe.superbatch_size // recipe.batch_size) if recipe.superbatch_size else a_pass
-        self.layers = layers_of(state.parameters, recipe.hidden, recipe.buckets)
-        self._blend = Blend(float(recipe.result_share), float(self.scale))
         self._accelerator = None if recipe.device == "cpu" else Accelerator(recipe, self.scale)
         # The accelerator has its own gradients; validation needs the scratch memory of one thread.
         size, threads = len(state.parameters), recipe.threads if self._accelerator is None else 1
         self._gradients = new_vector(threads * size).reshape(threads, size)
+        self._prepare(threads)
+
+    def _prepare(self, threads: int) -> None:
+        """Allocates what `_add_gradients` and `validate` need."""
+        recipe = self.recipe
+        self.layers = layers_of(self.state.parameters, recipe.hidden, recipe.buckets)
+        self._blend = Blend(float(recipe.result_share), float(self.scale))
         self._gradient_layers = [layers_of(row, recipe.hidden, recipe.buckets) for row in self._gradients]
         self._scratch = [new_scratch(recipe.hidden) for _ in range(threads)]
+
+    def _add_gradients(self, chunks: npt.NDArray[np.int64], thread: int) -> float:
+        """Adds the gradient of some chunks to the thread's; returns the sum of their errors."""
+        samples, scratch, gradient = self.pool.training, self._scratch[thread], self._gradient_layers[thread]
+        return float(add_gradients(self.layers, samples, chunks, self._blend, scratch, gradient))
 
     @property
     def is_finished(self) -> bool:
@@ -278,15 +303,8 @@ class Trainer:
         """Trains on the batch `chunks`, in step `step` (from 0 on) of the run; returns the sum of squared errors."""
         recipe, state = self.recipe, self.state
         parts = np.split(chunks, recipe.threads)
-
-        def work(thread: int) -> float:
-            samples, scratch = self.pool.training, self._scratch[thread]
-            return float(
-                add_gradients(self.layers, samples, parts[thread], self._blend, scratch, self._gradient_layers[thread])
-            )
-
-        others = [threads.submit(work, thread) for thread in range(1, recipe.threads)]
-        loss = work(0)
+        others = [threads.submit(self._add_gradients, parts[thread], thread) for thread in range(1, recipe.threads)]
+        loss = self._add_gradients(parts[0], 0)
         loss += sum(other.result() for other in others)
         norm = math.sqrt(reduce_gradients(self._gradients, np.float32(1.0 / recipe.batch_size)))
         update = make_step(step + 1, self.rate(step), recipe.decay, norm, recipe.clip)

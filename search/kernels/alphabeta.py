@@ -321,6 +321,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             picker.usable_tt_move(position, tt_move, np.int64(picker.ALL_QUIETS)),
             np.int64(picker.ALL_QUIETS),
         )
+        # The policy rates the quiet moves if a cutoff saves enough nodes to pay for its time.
+        #   when     the network has a policy, not in check, depth >= policy_depth
+        if worker.network.has_policy != 0 and not in_check and depth >= tune.policy_depth:
+            frame.rated = np.int64(1)
     original_alpha = alpha
     best_score = np.int64(-INFINITE)
     best_move = np.int64(NO_MOVE)

@@ -11,8 +11,8 @@ before any move is generated. Good captures and promotions are tried before quie
     *_KILLER    FIRST_KILLER and SECOND_KILLER: two quiet moves that refuted siblings of this node (in quiescence also
                 other nodes at this ply)
     COUNTER     the quiet move that last refuted the opponent's move; it and the killers are tried only with ALL_QUIETS
-    QUIETS      other quiet moves by butterfly and continuation history, plus check_bonus for safe checks; in quiescence
-                (unless in check) only quiet checks or none; in ProbCut none
+    QUIETS      other quiet moves by butterfly and continuation history, plus check_bonus for safe checks, plus the
+                policy's rating if wanted; in quiescence (unless in check) only quiet checks or none; in ProbCut none
     BAD_NOISY   the moves that NOISY deferred
 
 `start` or `start_root` sets the first stage; `next_move` returns a move and advances. The state is in the frame (see
@@ -28,9 +28,8 @@ from typing import Final
 
 import numpy as np
 
-from engine.board.attacks import bishop_attacks, rook_attacks
 from engine.board.bits import U0, bit
-from engine.board.exchange import captured_piece, gives_check, see_ge
+from engine.board.exchange import captured_piece, check_squares, gives_check, see_ge
 from engine.board.generate import generate_noisy, generate_quiets
 from engine.board.legality import is_legal
 from engine.board.moves import (
@@ -43,9 +42,10 @@ from engine.board.moves import (
     move_target,
     promotion_piece,
 )
-from engine.board.position import OCCUPIED, PAWN, QUEEN, king_square, piece_at
-from engine.board.tables import KNIGHT_ATTACKS, PAWN_ATTACKS
+from engine.board.position import PAWN, QUEEN, piece_at
 from engine.compiler.jit import inlined, subkernel
+from eval.kernels.policy import write_logits
+from eval.network.layout import LOGIT
 from search.kernels.highest import LANES, LOWEST, highest
 from search.kernels.history import HISTORY_LIMIT, capture_history, counter_move, quiet_history
 from search.kernels.node import prefetch_move
@@ -86,11 +86,13 @@ def mvv_lva(position, move):
 def start(worker, ply, tt_move, quiets):
     """Prepares the picker of the frame at `ply`. Mutates `worker`.
 
-    `tt_move`, which must be legal or NO_MOVE, comes first. `quiets` is NO_QUIETS, CHECKS_ONLY or ALL_QUIETS.
+    `tt_move`, which must be legal or NO_MOVE, comes first. `quiets` is NO_QUIETS, CHECKS_ONLY or ALL_QUIETS. For the
+    policy to rate the quiet moves, the caller then sets `frame.rated` to 1.
     """
     frame = worker.stack[ply]
     frame.tt_move = tt_move
     frame.quiets = quiets
+    frame.rated = 0
     frame.skip_quiets = 0
     frame.counter = counter_move(worker, ply)
     frame.stage = TT_MOVE
@@ -162,29 +164,24 @@ def _add_noisy(worker, tt, ply):
     frame.bad_noisy = 0
 
 
-@inlined
-def _check_squares(position):
-    """Returns seven bitboards by piece type: the squares from which such a piece would attack the enemy king."""
-    king = king_square(position, position.turn ^ 1)
-    diagonal = bishop_attacks(king, position.pieces[OCCUPIED])
-    straight = rook_attacks(king, position.pieces[OCCUPIED])
-    return U0, PAWN_ATTACKS[position.turn ^ 1, king], KNIGHT_ATTACKS[king], diagonal, straight, diagonal | straight, U0
-
-
 @subkernel
 def _add_quiets(worker, tt, ply):
     """Generates and scores the wanted quiet moves, and stores them after the bad noisy moves. Mutates `worker`.
 
     Safe checks by the moving piece itself get `check_bonus`, because they leave few replies, and their histories come
-    mostly from positions where the move gave no check. (Stockfish does the same.)
+    mostly from positions where the move gave no check. (Stockfish does the same.) If `frame.rated` is 1, the policy's
+    rating, times `policy_weight`, is added to the histories.
 
-    worth  +16.8 +- 10.0  [ledger: idea-check-bonus]
+    worth  of check_bonus  +16.8 +- 10.0  [ledger: idea-check-bonus]
     """
     frame = worker.stack[ply]
     position = frame.position
     bonus = worker.tune.check_bonus
-    checks = _check_squares(position)
+    checks = check_squares(position)
     generated = generate_quiets(position, frame.moves, 0)
+    if frame.rated != 0:
+        network, inputs, logits = worker.network, worker.policy_inputs, worker.logits
+        write_logits(network, worker.accumulators, worker.stack, ply, inputs, frame.moves, generated, logits)
     end = frame.bad_noisy
     for index in range(generated):
         move = np.int64(frame.moves[index])
@@ -193,6 +190,8 @@ def _add_quiets(worker, tt, ply):
         value = quiet_history(worker, ply, move)
         if checks[piece_at(position, move_origin(move))] & bit(move_target(move)) != U0:
             value += bonus if see_ge(position, move, -CHECK_LOSS) else 0
+        if frame.rated != 0:
+            value += worker.logits[index] * worker.tune.policy_weight // LOGIT
         frame.order[end] = (value << VALUE_SHIFT) | (move << MOVE_SHIFT) | end
         end += 1
     frame.cursor = frame.bad_noisy

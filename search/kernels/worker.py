@@ -11,7 +11,7 @@ from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
 from engine.memory import allocate
 from eval.kernels.workspace import WORKSPACE
-from eval.network.layout import NETWORK, accumulator_stack
+from eval.network.layout import MAX_HIDDEN, NETWORK, accumulator_stack
 from search import tunables
 from search.kernels.tracing import TRACE_FIELDS
 from search.limits import MAX_PLY
@@ -38,11 +38,12 @@ FRAME: Final = np.dtype(
     [
         ("position", POSITION),
         # The move picker's state (see `search.kernels.picker`): its stage; the TT move; which quiet moves are wanted;
-        # whether the remaining quiet moves are skipped; the indices into `order` of the next move and of the end;
+        # whether the policy rates them; whether the rest are skipped; the indices into `order` of the next move and end;
         # how many bad noisy moves `order` begins with; the generated moves; each move packed with its value and index.
         ("stage", np.int64),
         ("tt_move", np.int64),
         ("quiets", np.int64),
+        ("rated", np.int64),
         ("skip_quiets", np.int64),
         ("cursor", np.int64),
         ("end", np.int64),
@@ -80,6 +81,9 @@ WORKER: Final = np.dtype(
         # them in the worker. These fields come first because rows of int16 are fastest when they start on a cache line.
         ("network", NETWORK),
         ("accumulators", accumulator_stack(MAX_PLY + 2)),
+        # Scratch memory of the policy: its inputs, and the logits of the moves in hand.
+        ("policy_inputs", np.int8, (MAX_HIDDEN,)),
+        ("logits", np.int64, (MAX_MOVES,)),
         # Other threads set `stop`. The search ends at its next node if `stop` exceeds `stop_threshold`.
         ("stop", np.int64),
         # STOP in the first iteration, which must find a move to play, else 0.
@@ -184,6 +188,6 @@ def forget(worker: Any) -> None:
 def set_network(worker: Any, network: Any) -> None:
     """Sets the worker's NETWORK record; None means the classical evaluation. Mutates `worker`."""
     if network is None:
-        worker["network"]["hidden"] = 0
+        worker["network"]["hidden"] = worker["network"]["has_policy"] = 0
     else:
         worker["network"] = network

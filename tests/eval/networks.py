@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from eval.network.format import Network
-from eval.network.layout import BLOCK, FEATURES, OUTPUT_LIMIT, QA, QB
+from eval.network.layout import BLOCK, FEATURES, OUTPUT_LIMIT, POLICY_CLASSES, POLICY_ROWS, QA, QB
 
 
 def random_network(seed: int = 1, hidden: int = 32, buckets: int = 8) -> Network:
@@ -17,6 +19,16 @@ def random_network(seed: int = 1, hidden: int = 32, buckets: int = 8) -> Network
         rng.integers(-OUTPUT_LIMIT, OUTPUT_LIMIT + 1, (buckets, 2, hidden)).astype(np.int16),
         rng.integers(-5_000_000, 5_000_000, buckets).astype(np.int32),
         provenance={"data": "noise", "seed": seed},
+    )
+
+
+def rating_network(seed: int = 1, hidden: int = 64) -> Network:
+    """The same with a policy of noise."""
+    rng = np.random.default_rng([seed, 1])
+    return replace(
+        random_network(seed, hidden),
+        policy_rows=rng.integers(-128, 128, (POLICY_ROWS, hidden)).astype(np.int8),
+        policy_bias=rng.integers(-20_000, 20_000, POLICY_CLASSES).astype(np.int32),
     )
 
 

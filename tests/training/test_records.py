@@ -64,7 +64,7 @@ def test_the_documented_layout() -> None:
     [
         (PACKED, {"occupied": 0, "pieces": 8, "state": 24, "halfmoves": 25}),
         (GAME, {"start": 0, "plies": 26, "opening": 28, "result": 29, "ending": 30, "variant": 31}),
-        (SAMPLE, {"position": 0, "score": 26, "result": 28, "game": 29, "ply": 30}),
+        (SAMPLE, {"position": 0, "score": 26, "result": 28, "game": 29, "move": 30}),
         (PLY, {"move": 0, "score": 2}),
     ],
 )

@@ -63,7 +63,7 @@ Row = tuple[str, int, int, int, int]
 
 
 def expected(games: list[Record], boards: list[list[chess.Board]], wanted: Filter) -> list[Row]:
-    """What passes a filter, by python-chess: (EPD, score, result, ply, game)."""
+    """What passes a filter, by python-chess: (EPD, score, result, move, game)."""
     found = []
     for index, ((game, plies), line) in enumerate(zip(games, boards, strict=True)):
         for number, (board, ply) in enumerate(zip(line, plies, strict=False)):
@@ -75,7 +75,7 @@ def expected(games: list[Record], boards: list[list[chess.Board]], wanted: Filte
                 continue
             if wanted.quiet and (board.is_check() or board.is_capture(move) or move.promotion):
                 continue
-            found.append((epd(board), score, int(game[0]["result"]), ply_of_game, index))
+            found.append((epd(board), score, int(game[0]["result"]), int(ply["move"]), index))
     return found
 
 
@@ -85,7 +85,7 @@ def test_samples_are_those_of_python_chess(
 ) -> None:
     (packed,) = samples(shard, wanted)
     portraits = [epd(to_board(position, chess960=True)) for position in unpacked(packed)]
-    labels = (packed[name].tolist() for name in ("score", "result", "ply", "game"))
+    labels = (packed[name].tolist() for name in ("score", "result", "move", "game"))
     assert list(zip(portraits, *labels, strict=True)) == expected(some, boards, wanted)
     assert len(packed) > 0
 

@@ -17,6 +17,7 @@ from engine.files import Output, quoted, shown
 from engine.progress import Steps
 
 if TYPE_CHECKING:
+    from eval.training.policy import PolicyTrainer
     from eval.training.runs import Run
     from eval.training.trainer import Trainer
 
@@ -26,6 +27,7 @@ examples:
   secateur train data/first data/second --superbatch-size 100000000 --result-share 0.5 --seed 2 --output net.snet
   secateur train --output net.snet --resume        continues an interrupted run
   secateur train data/third --start net.snet --rate 0.0003 --output next.snet
+  secateur train data/third --start next.snet --policy --superbatches 2 --output rating.snet
 
 The errors show whether a run went well, but only games show how strong its network is. docs/training.md describes the
 recipe and how to make the data.
@@ -88,6 +90,12 @@ def _parser() -> Parser:
         type=_weight,
         metavar="FOLDER=0..1",
         help="use only this share of the games in one of the folders or shards; repeatable",
+    )
+    groups["the network"].add_argument(
+        "--policy",
+        action="store_true",
+        default=None,
+        help="train a policy, which rates moves, for the network --start; that network stays as it is",
     )
     add_flag("--partial", action="store_true", default=None, help="also use unfinished shards")
     add_flag(
@@ -193,9 +201,10 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
 
 
 def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | None, output: Output) -> int:
+    from eval.network.format import read_network
+    from eval.training.policy import PolicyTrainer, trainer_of
     from eval.training.pool import FACTS, open_pool
-    from eval.training.runs import RUN, load_run, load_state, output_of, save_run, train
-    from eval.training.trainer import Trainer
+    from eval.training.runs import RUN, START, load_run, load_state, output_of, save_run, train
     from eval.training.training_view import TrainingView, plot_losses
 
     if not (options.resume and (folder / FACTS).exists()):
@@ -203,7 +212,8 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
     record, run = output_of(folder, RUN), load_run(folder)  # read again, now that the folder is locked
     with Steps("preparing the run", options.quiet) as steps:
         pool = open_pool(folder, steps.show)
-        trainer = Trainer(run.recipe, pool, load_state(folder, run.recipe))
+        network = read_network(folder / START) if run.recipe.policy else None
+        trainer = trainer_of(run.recipe, pool, load_state(folder, run.recipe), network)
     if not options.quiet:
         loaded = "" if pool.facts.seconds is None else f", prepared in {pool.facts.seconds:.1f} s"
         print(
@@ -217,7 +227,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
     except KeyboardInterrupt:
         raise CommandError(f"interrupted; pass --resume to continue the run in {shown(folder)}") from None
     with Steps("measuring and writing the network", options.quiet):
-        facts = _export(trainer, output)
+        facts = _export_policy(trainer, output) if isinstance(trainer, PolicyTrainer) else _export(trainer, output)
         save_run(record, replace(run, network=output.digest))
     if options.plot is not None:
         title = f"{shown(options.output.name)}: {pool.facts.training:,} positions, H = {run.recipe.hidden}"
@@ -229,7 +239,13 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
         loss, validation = facts["quantisation"], facts["validation_error"]
         checked = "" if validation is None else f", validation error {validation:.6f}"
         print(f"{shown(options.output)}: training error {facts['training_error']:.6f}{checked}")
-        if loss["positions"]:
+        if loss["positions"] and run.recipe.policy:
+            print(
+                f"the played move rates first in {loss['top_1']:.1%} and among the first three in {loss['top_3']:.1%} "
+                f"of {loss['positions']} positions; after rounding in {loss['rounded_top_1']:.1%} and "
+                f"{loss['rounded_top_3']:.1%}"
+            )
+        elif loss["positions"]:
             print(f"rounding changes scores by {loss['rms']} centipawns (root mean square), {loss['most']} at most")
         print(f"{trainer.pace():,.0f} positions/s in training")
     return 0
@@ -262,14 +278,35 @@ def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes
 
 def _export(trainer: Trainer, output: Output) -> dict[str, Any]:
     """Writes the network file; returns its provenance."""
-    from bench.records import current_commit
-    from engine.version import version
     from eval.network.format import write_network
     from eval.training.quantise import measure, quantised
 
     validation, exact = trainer.validate()
+    facts = _facts(trainer, validation)
+    facts["quantisation"] = measure(quantised(trainer.layers, {}), trainer.pool.validation, exact)
+    write_network(output, quantised(trainer.layers, facts))
+    return facts
+
+
+def _export_policy(trainer: PolicyTrainer, output: Output) -> dict[str, Any]:
+    """Writes the start network with its policy; returns the policy's provenance."""
+    from eval.network.format import write_network
+    from eval.training.quantise import with_policy
+
+    validation, _ = trainer.validate()
+    facts = _facts(trainer, validation)
+    facts["quantisation"] = trainer.measure(with_policy(trainer.network, trainer.weights, {}))
+    write_network(output, with_policy(trainer.network, trainer.weights, facts))
+    return facts
+
+
+def _facts(trainer: Trainer, validation: float | None) -> dict[str, Any]:
+    """Returns where the trainer's weights come from; `validation` is their error on the validation positions."""
+    from bench.records import current_commit
+    from engine.version import version
+
     log = trainer.state.log
-    facts: dict[str, Any] = {
+    return {
         "made_by": "secateur train",
         "version": version(),
         "commit": current_commit(),
@@ -282,6 +319,3 @@ def _export(trainer: Trainer, output: Output) -> dict[str, Any]:
         "training_error": log[-1].training,
         "validation_error": validation,
     }
-    facts["quantisation"] = measure(quantised(trainer.layers, {}), trainer.pool.validation, exact)
-    write_network(output, quantised(trainer.layers, facts))
-    return facts

@@ -41,7 +41,7 @@ def decode_samples(games, plies, first, wanted, line, samples):
                 sample.score = score
                 sample.result = game.result
                 sample.game = index & 0xFF
-                sample.ply = ply
+                sample.move = record.move
                 count += 1
             apply_move(line[0], line[1], move)
             copy_record(line[0], line[1])

@@ -62,8 +62,8 @@ SAMPLE: Final = np.dtype(
         ("result", "u1"),
         # The low byte of the game's index among the games decoded together. Neighbouring games have different bytes.
         ("game", "u1"),
-        # The number of plies since the beginning of the game, including random ones.
-        ("ply", "<u2"),
+        # The move that was played.
+        ("move", "<u2"),
     ]
 )
 
