@@ -138,7 +138,7 @@ TUNABLES: Final = (
     Tunable("counter_moves", 1, 0, 1, 1),
     # Policy: least depth at which it rates quiet moves; the weight of a logit of 1, in units of the histories.
     Tunable("policy_depth", 4, 1, 40, 1),
-    Tunable("policy_weight", 4000, 0, 12000, 400),
+    Tunable("policy_weight", 7000, 0, 20000, 600),
     # Ordering bonus of a quiet move that gives a safe check, in units of the histories.
     Tunable("check_bonus", 8000, 0, 32000, 1000),
     # Lazy SMP: centipawns added to every thread's score before the threads vote for a move.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import chess
 import numpy as np
 
@@ -38,3 +40,9 @@ class NetworkEvaluator:
         count = rate_line(self._network, self._stack, self._frames, 0, self._inputs, self._moves, self._logits)
         moves, logits = self._moves[:count].tolist(), self._logits[:count].tolist()
         return {decode(move, board.chess960): logit / LOGIT for move, logit in zip(moves, logits, strict=True)}
+
+    def priors(self, board: chess.Board) -> dict[chess.Move, float]:
+        """Returns the policy's probability of each legal quiet move: the softmax of `logits`."""
+        logits = self.logits(board)
+        powers = {move: math.exp(logit - max(logits.values())) for move, logit in logits.items()}
+        return {move: power / sum(powers.values()) for move, power in powers.items()}

@@ -12,7 +12,9 @@ A document is one JSON object. Its long tables are stored as columns, so that a 
                             people, "value" the same as a number, "line" the principal variation
     iterations              one object for each depth: {"depth", "score", "value", "nodes", "line", "first_node",
                             "last_node", "complete"}
-    nodes                   the columns NODE_COLUMNS, a row for each visit, in the order in which the visits began
+    nodes                   the columns NODE_COLUMNS, a row for each visit, in the order in which the visits began; if
+                            the network has a policy, also "prior": the percentage that it gives to the row's quiet move
+                            if its parent's depth is great enough for the policy to be asked, else null
     pruned                  the columns "node" (a row of `nodes`), "move" and "reason", a row for each skipped move
     moves                   UCI texts ("0000" for a null move); the columns "move" are indices into them, -1 for no move
     reasons                 [{"key", "text"}]; the columns "end" and "reason" are indices into this list
@@ -102,7 +104,7 @@ STAGES: Final = (
     ("noisy", "captures and promotions that lose no material"),
     ("killer", "a quiet move that refuted a sibling"),
     ("counter", "the quiet move that last refuted the opponent's move"),
-    ("quiet", "quiet moves by their history"),
+    ("quiet", "quiet moves by their history, at nodes of some depth also by their prior"),
     ("loser", "captures and promotions that lose material, and underpromotions"),
 )
 

@@ -9,13 +9,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import chess
 import numpy as np
 
 from engine.board.convert import decode, encode, write_board
 from engine.compiler.jit import TRACING, TRACING_VARIABLE
 from engine.version import full_name
 from eval.custom import CHOICE
-from eval.network.format import shipped_network
+from eval.network.evaluator import NetworkEvaluator
+from eval.network.format import Network, shipped_network
 from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
 from search.explorer import chess_document
 from search.explorer.chess_document import SWITCHES, Document, RecordingError, score_text
@@ -92,7 +94,10 @@ def record(
     network = None if classical else shipped_network()
     set_network(worker, None if network is None else network.record())
     search = _search(worker, game, limits, capacity, job or Job())
-    return _document(game, limits, search, off, classical)
+    document = _document(game, limits, search, off, classical)
+    if network is not None and network.has_policy and CHOICE is None:
+        document["nodes"]["prior"] = _priors(game.board, document, network, int(worker["tune"]["policy_depth"]))
+    return document
 
 
 def _search(worker: Any, game: Game, limits: Limits, capacity: int, job: Job) -> _Search:
@@ -211,6 +216,28 @@ def _node_columns(rows: Any, moves: list[int]) -> dict[str, list[Any]]:
     ends = zip(columns["value"], columns["end"], strict=True)
     columns["value"] = [None if end == tracing.STOPPED else value for value, end in ends]
     return columns
+
+
+def _priors(board: chess.Board, document: Document, network: Network, least_depth: int) -> list[float | None]:
+    """Returns the column "prior", for the quiet moves of nodes from `least_depth` on that are not in check.
+
+    `board` is the recording's position.
+    """
+    nodes, moves = document["nodes"], document["moves"]
+    evaluator = NetworkEvaluator(network)
+    # The positions of rated nodes, and the priors of their moves.
+    known: dict[int, tuple[chess.Board, dict[chess.Move, float]]] = {}
+    column: list[float | None] = []
+    for row, (parent, move) in enumerate(zip(nodes["parent"], nodes["move"], strict=True)):
+        above, priors = known.get(parent, (board if parent < 0 else None, {}))
+        played = chess.Move.from_uci(moves[move]) if move >= 0 else None
+        column.append(None if played is None else priors.get(played))
+        if above is not None and nodes["depth"][row] >= least_depth and not nodes["quiescence"][row]:
+            here = above.copy(stack=False)
+            if played is not None:
+                here.push(played)
+            known[row] = here, {} if here.is_check() else evaluator.priors(here)
+    return [None if prior is None else round(100 * prior, 1) for prior in column]
 
 
 def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, Any]]:

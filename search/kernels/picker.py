@@ -10,7 +10,8 @@ before any move is generated. Good captures and promotions are tried before quie
                 negative SEE, and underpromotions, are deferred
     *_KILLER    FIRST_KILLER and SECOND_KILLER: two quiet moves that refuted siblings of this node (in quiescence also
                 other nodes at this ply)
-    COUNTER     the quiet move that last refuted the opponent's move; it and the killers are tried only with ALL_QUIETS
+    COUNTER     the quiet move that last refuted the opponent's move; it and the killers are tried only with ALL_QUIETS,
+                and not at nodes where the policy rates the quiet moves, because it orders them better
     QUIETS      other quiet moves by butterfly and continuation history, plus check_bonus for safe checks, plus the
                 policy's rating if wanted; in quiescence (unless in check) only quiet checks or none; in ProbCut none
     BAD_NOISY   the moves that NOISY deferred
@@ -262,7 +263,9 @@ def next_move(worker, tt, ply):
             # The slots before the cursor are free, so they store the bad noisy moves, best first.
             frame.order[frame.bad_noisy] = move
             frame.bad_noisy += 1
-        frame.stage = DONE if frame.quiets == NO_QUIETS else FIRST_KILLER
+        frame.stage = FIRST_KILLER if frame.rated == 0 else QUIET_START
+        if frame.quiets == NO_QUIETS:
+            frame.stage = DONE
     while FIRST_KILLER <= frame.stage <= COUNTER:
         move = _killer_or_counter(worker, tt, ply, frame.stage)
         frame.stage += 1
@@ -276,8 +279,10 @@ def next_move(worker, tt, ply):
     if frame.stage == QUIETS:
         while frame.skip_quiets == 0 and frame.cursor < frame.end:
             move = _take_best(worker, tt, ply)
-            tried = frame.quiets == ALL_QUIETS and (
-                move == frame.killers[0] or move == frame.killers[1] or move == frame.counter
+            tried = (
+                frame.quiets == ALL_QUIETS
+                and frame.rated == 0
+                and (move == frame.killers[0] or move == frame.killers[1] or move == frame.counter)
             )
             if move != frame.tt_move and not tried:
                 return move

@@ -10,6 +10,7 @@ import numpy as np
 from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
 from engine.memory import allocate
+from eval.custom import CUSTOM
 from eval.kernels.workspace import WORKSPACE
 from eval.network.layout import MAX_HIDDEN, NETWORK, accumulator_stack
 from search import tunables
@@ -38,7 +39,7 @@ FRAME: Final = np.dtype(
     [
         ("position", POSITION),
         # The move picker's state (see `search.kernels.picker`): its stage; the TT move; which quiet moves are wanted;
-        # whether the policy rates them; whether the rest are skipped; the indices into `order` of the next move and end;
+        # whether the policy rates them; whether the rest is skipped; the indices into `order` of the next move and end;
         # how many bad noisy moves `order` begins with; the generated moves; each move packed with its value and index.
         ("stage", np.int64),
         ("tt_move", np.int64),
@@ -186,8 +187,13 @@ def forget(worker: Any) -> None:
 
 
 def set_network(worker: Any, network: Any) -> None:
-    """Sets the worker's NETWORK record; None means the classical evaluation. Mutates `worker`."""
+    """Sets the worker's NETWORK record; None means the classical evaluation. Mutates `worker`.
+
+    Beside a custom evaluation, the network's policy is not used.
+    """
     if network is None:
         worker["network"]["hidden"] = worker["network"]["has_policy"] = 0
     else:
         worker["network"] = network
+        if CUSTOM is not None:
+            worker["network"]["has_policy"] = 0

@@ -139,9 +139,8 @@ def test_every_build_rates_alike(run_python: Callable[..., str]) -> None:
 def test_a_policy_is_written_and_read() -> None:
     network = rating_network(7, 64)
     found = decode_network(encode_network(network))
-    assert found.policy_rows is not None
-    assert np.array_equal(found.policy_rows, network.policy_rows)
-    assert np.array_equal(found.policy_bias, network.policy_bias)
+    for name in ("policy_rows", "policy_bias"):
+        assert np.array_equal(getattr(found, name), getattr(network, name)), name
     assert found.architecture()["policy"] is True
     assert found.describe().endswith(", 8 output layers, with a policy")
     without = replace(network, policy_rows=None, policy_bias=None)

@@ -14,7 +14,9 @@ import pytest
 
 from engine.compiler import jit
 from engine.compiler.numba_hooks import entry_point
+from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import shipped_network
+from search import tunables
 from search.benchmark import run_benchmark
 from search.explorer import chess_document
 from search.explorer.build import choose_tracing
@@ -123,6 +125,31 @@ def test_the_traced_search_is_the_untraced_one(recorded: Recorded, name: str, po
     result = recorded[name]["result"]
     assert (result["nodes"], result["value"], result["depth"]) == (found.nodes, found.info.score, depth)
     assert result["line"] == [move.uci() for move in found.info.pv]
+
+
+@pytest.mark.parametrize("name", [row[0] for row in SEARCHED])
+def test_quiet_moves_show_the_priors_of_the_policy(recorded: Recorded, name: str) -> None:
+    document = recorded[name]
+    nodes, moves = document["nodes"], document["moves"]
+    network = shipped_network()
+    assert network is not None
+    evaluator = NetworkEvaluator(network)
+    boards = {-1: read_board(document["position"])}
+    shown = 0
+    for row, (parent, move, prior) in enumerate(zip(nodes["parent"], nodes["move"], nodes["prior"], strict=True)):
+        board = boards[parent].copy(stack=False)
+        if move >= 0:
+            board.push_uci(moves[move])
+        boards[row] = board
+        if prior is not None:
+            assert nodes["depth"][parent] >= tunables.BY_NAME["policy_depth"].default
+            expected = evaluator.priors(boards[parent])[chess.Move.from_uci(moves[move])]
+            assert prior == pytest.approx(100 * expected, abs=0.051)
+            shown += 1
+        elif move >= 0 and moves[move] != "0000" and nodes["depth"][parent] >= 5 and not boards[parent].is_check():
+            played = chess.Move.from_uci(moves[move])
+            assert boards[parent].is_capture(played) or played.promotion or nodes["quiescence"][parent]
+    assert shown > 0 or document["limits"]["depth"] < 6
 
 
 def test_the_benchmark_counts_the_same_nodes(recorded: Recorded) -> None:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import chess
+import numpy as np
+import numpy.typing as npt
 import pytest
 
+from engine.board.convert import decode, encode, from_board
+from engine.board.moves import NO_MOVE
+from engine.compiler.jit import kernel
+from eval.network.evaluator import NetworkEvaluator
+from search.kernels.picker import ALL_QUIETS, next_move, start
+from search.kernels.transposition import allocate_table
+from search.kernels.worker import new_worker, set_network, set_tunables
 from search.limits import Limits
 from search.searcher import Game, Searcher
-from tests.eval.networks import material_network, random_network
+from tests.eval.networks import material_network, random_network, rating_network
 from tests.search.games import KIWIPETE, game, last_info
 
 
@@ -51,6 +62,69 @@ def test_helpers_evaluate_with_the_network_too(make: Callable[[int], Searcher]) 
     assert {int(helper.worker["network"]["hidden"]) for helper in searcher._helpers._helpers} == {32}
     searcher.set_network(None)
     assert {int(helper.worker["network"]["hidden"]) for helper in searcher._helpers._helpers} == {0}
+
+
+# -- the policy ----------------------------------------------------------------------------------------------------
+
+
+def test_a_policy_changes_the_search_and_can_be_switched_off(searcher: Searcher) -> None:
+    network = rating_network(16, 64)
+    plain = replace(network, policy_rows=None, policy_bias=None)
+    searcher.set_network(plain)
+    without = outcome(searcher, KIWIPETE, 9)
+    searcher.set_network(network)
+    rated = outcome(searcher, KIWIPETE, 9)
+    assert rated != without
+    searcher.set_network(network, with_policy=False)
+    assert outcome(searcher, KIWIPETE, 9) == without
+    searcher.set_network(network)
+    assert outcome(searcher, KIWIPETE, 9) == rated
+
+
+def test_helpers_rate_moves_too(make: Callable[[int], Searcher]) -> None:
+    searcher = make(2)
+    for with_policy in (True, False):
+        searcher.set_network(rating_network(17, 64), with_policy)
+        flags = {int(helper.worker["network"]["has_policy"]) for helper in searcher._helpers._helpers}
+        assert flags == {int(with_policy)}
+    searcher.set_network(rating_network(18, 64))
+    searcher.set_network(None)
+    assert {int(helper.worker["network"]["has_policy"]) for helper in searcher._helpers._helpers} == {0}
+
+
+def test_rated_quiet_moves_come_in_the_order_of_the_policy() -> None:
+    """Without histories the policy alone decides, also about the killers and the counter move."""
+    network = rating_network(19, 64)
+    board = game(KIWIPETE).board
+    board.push_uci("a2a3")
+    logits = NetworkEvaluator(network).logits(board)
+    killers = sorted(logits, key=lambda move: logits[move])[:2]
+    worker = new_worker()
+    set_network(worker, network.record())
+    set_tunables(worker, {"check_bonus": 0})
+    worker["stack"][1]["position"] = from_board(board)
+    worker["stack"][1]["killers"] = [encode(board, move) for move in killers]
+    found = [decode(move) for move in rated_moves(worker, allocate_table(1)).tolist() if move]
+    assert [move for move in found if move in logits] == sorted(logits, key=lambda move: -logits[move])
+
+
+@kernel
+def _pick_rated(worker, tt, moves):  # type: ignore[no-untyped-def]
+    """Writes the moves at ply 1 as the picker returns them if the policy rates the quiet moves."""
+    start(worker, 1, np.int64(NO_MOVE), np.int64(ALL_QUIETS))
+    worker.stack[1].rated = 1
+    count = 0
+    while True:
+        moves[count] = next_move(worker, tt, 1)
+        if moves[count] == NO_MOVE:
+            break
+        count += 1
+
+
+def rated_moves(worker: Any, tt: Any) -> npt.NDArray[np.int64]:
+    moves = np.zeros(256, np.int64)
+    _pick_rated(worker, tt, moves)
+    return moves
 
 
 # -- endings: this network counts pieces, and nothing else ---------------------------------------------------------

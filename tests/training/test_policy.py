@@ -16,7 +16,7 @@ from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network, read_network, write_network
 from eval.network.layout import LOGIT, POLICY_QB
 from eval.training.commands import train
-from eval.training.kernels.gradients import CHUNK, Floats, new_vector
+from eval.training.kernels.gradients import CHUNK, new_vector
 from eval.training.kernels.policy import (
     Weights,
     add_policy_gradients,

@@ -1,7 +1,8 @@
-"""`EvalFile` and `UseNNUE`: another network, none, and files that are no network."""
+"""`EvalFile`, `UseNNUE` and `UsePolicy`: another network, none, a policy, and files that are no network."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from eval.network.format import encode_network, write_network
 from eval.network.reference import integer_score
-from tests.eval.networks import random_network
+from tests.eval.networks import random_network, rating_network
 from tests.uci.conftest import Engine
 
 NETWORK = random_network(21, 64)
@@ -49,6 +50,25 @@ def test_a_network_is_loaded_and_unloaded(engine: Engine, file: Path) -> None:
     engine.send("setoption name EvalFile value <empty>")
     assert evaluation(engine) == usual
     engine.best("go depth 4")
+
+
+def test_the_policy_is_switched_off_and_on(engine: Engine, tmp_path: Path) -> None:
+    network = rating_network(22, 64)
+    write_network(tmp_path / "rating.snet", network)
+    (message,) = engine.said(f"setoption name EvalFile value {tmp_path / 'rating.snet'}")
+    assert message.endswith(", 8 output layers, with a policy")
+
+    def nodes() -> str:
+        engine.send("ucinewgame")
+        engine.lines.clear()
+        engine.best("go depth 8")
+        return re.findall(r" nodes (\d+) ", "\n".join(engine.lines))[-1]
+
+    rated = nodes()
+    engine.send("setoption name UsePolicy value false")
+    without = nodes()
+    engine.send("setoption name UsePolicy value true")
+    assert nodes() == rated != without
 
 
 def test_an_unusable_file_is_reported_and_the_current_network_kept(engine: Engine, file: Path) -> None:

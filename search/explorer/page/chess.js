@@ -91,6 +91,9 @@ class Recording {
   /** Returns a move (UCI) at a row in standard notation. */
   san(row, move) { return this.played.play(this.fen(row), move).san; }
 
+  /** Returns the prior of the move that leads to a row, such as "44 %", or "" if there is none. */
+  prior(row) { return typeof this.columns.prior?.[row] === "number" ? `${Math.round(this.columns.prior[row])} %` : ""; }
+
   /** Returns the move that leads to a row in standard notation; "" if the position is that of the row's parent. */
   name(row) { return this.move(row) && this.san(this.columns.parent[row], this.move(row)); }
 
@@ -323,7 +326,7 @@ export class ChessPanel {
       tint: columns.quiescence[row] ? "leaf" : tint,
       value: finished ? recording.score(columns.value[row]) : "",
       window: reached ? `${recording.score(finished ? columns.alpha[row] : this.now(node).alpha)} … ${recording.score(columns.beta[row])}` : "",
-      label: this.name(node),
+      label: `${this.name(node)} ${recording.prior(row)}`.trim(),
       reached,
       skipped: false,
       cut: false,
@@ -384,6 +387,7 @@ export class ChessPanel {
       ["reduction", `${columns.reduction[row]}`],
       ["extension", `${columns.extension[row]}`],
       ["stage", recording.stages[columns.stage[row]]?.text ?? "–"],
+      ...(recording.prior(row) ? [["prior", recording.prior(row)]] : []),
     ];
     if (!ended) return facts;
     facts.push(["ended", `${recording.end(row).key}: ${recording.end(row).text}`],

@@ -57,6 +57,7 @@ const TREE_WORDS = [
 ];
 const CHESS_WORDS = [
   ["alpha, beta", "All numbers are from the side to move: alpha is what it is sure of, beta what the opponent can limit it to. One ply further, the two change places and signs."],
+  ["prior", "how likely the engine's policy, which learned from its own games, thinks that a quiet move is the best one, before any search"],
   ["+0.50, #3", "half a pawn ahead; mate in 3 moves"],
   ["fail high, fail low", "a value of at least beta, which causes a cutoff; a value of at most alpha"],
   ["quiescence, stand pat", "a search of captures only. The side to move may stop there (stand pat) and take the evaluation as its value."],
