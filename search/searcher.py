@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+from eval.custom import CUSTOM
 from eval.network.format import Network
 from search.deepening import MAX_DEPTH, Iteration
 from search.game import Game
@@ -167,17 +168,20 @@ class Searcher:
         """The network that evaluates positions; None means the classical evaluation."""
         return self._network
 
-    def set_network(self, network: Network | None, with_policy: bool = True) -> None:
+    @property
+    def with_policy(self) -> bool:
+        """True if the network's policy rates quiet moves."""
+        return self._with_policy
+
+    def set_network(self, network: Network | None, with_policy: bool = False) -> None:
         """Sets the network; None means the classical evaluation. Its policy, if any, is used if `with_policy` is true.
 
-        Calls `new_game` if anything changes.
+        A custom evaluation replaces both. Calls `new_game` if anything changes.
         """
-        with_policy = with_policy and network is not None and network.has_policy
+        with_policy = with_policy and network is not None and network.has_policy and CUSTOM is None
         if network is self._network and with_policy == self._with_policy:
             return
-        record = None if network is None else network.record()
-        if record is not None and not with_policy:
-            record["has_policy"] = 0
+        record = None if network is None else network.record(with_policy)
         set_network(self._worker, record)
         self._helpers.set_network(record)
         self._network, self._with_policy = network, with_policy

@@ -97,7 +97,6 @@ TECHNIQUES: Final = (
     Technique("killers", "killer moves", {"killers": 0}),
     Technique("counter-moves", "counter moves", {"counter_moves": 0}),
     Technique("check-bonus", "ordering bonus for safe quiet checks", {"check_bonus": 0}),
-    Technique("policy", "the network's policy in the ordering of quiet moves", {"policy_depth": 1000}),
     Technique("quiescence-checks", "quiet checks in quiescence", {"quiescence_checks": 0}),
     Technique("delta-pruning", "delta pruning", _plain("delta_margin"), ("delta",)),
     # The plain search keeps this pruning, because the reference search uses it, too.

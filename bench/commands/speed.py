@@ -29,6 +29,9 @@ PERFT_POSITIONS: Final = ((chess.STARTING_FEN, 6, 119_060_324), (KIWIPETE, 5, 19
 #: The positions of the search measurements, from the start position to an endgame.
 SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, POSITIONS[12], POSITIONS[15])
 
+#: The depth in plies of the measurement "depth".
+DEPTH: Final = 16
+
 #: Seconds to wait for the answer to `go perft 1`. An engine without perft may never answer.
 PERFT_PATIENCE: Final = 30.0
 
@@ -84,6 +87,17 @@ def search_speed(spec: EngineSpec, movetime: int) -> float:
     return 1000 * counted["nodes"] / counted["time"]
 
 
+def depth_speed(spec: EngineSpec, movetime: int) -> float:
+    """Returns how many of SEARCH_POSITIONS an engine searches to DEPTH plies per second. Raises EngineError."""
+    seconds = 0.0
+    with started(spec) as engine:
+        for fen in SEARCH_POSITIONS:
+            engine.ask(f"ucinewgame\nposition fen {fen}\nisready", "readyok")
+            _, took = engine.ask(f"go depth {DEPTH}", "bestmove")
+            seconds += took
+    return len(SEARCH_POSITIONS) / seconds
+
+
 def bench_speed(spec: EngineSpec, movetime: int) -> float:
     """Returns the nodes per second that `bench` of Secateur or Stockfish prints. Raises EngineError on failure."""
     for line in reversed("\n".join(run(spec, "bench")).splitlines()):
@@ -101,6 +115,7 @@ COMPARISONS: Final[dict[str, tuple[str, Callable[[EngineSpec, int], float]]]] = 
     "perft": ("perft, one thread", perft_speed),
     "bench": ("`bench` nodes per second", bench_speed),
     "search": ("search nodes per second", search_speed),
+    "depth": (f"time to depth {DEPTH}", depth_speed),
 }
 
 
@@ -134,6 +149,16 @@ def compare(
                 ratios = (ours / theirs for ours, theirs in zip(found[0], found[index], strict=True))
                 rows.append((f"{name}, over {spec.name}", "x", tuple(ratios)))
     return rows, failures
+
+
+def compilation_of(spec: EngineSpec) -> str:
+    """Returns how an engine says it was compiled, in answer to `compiler`, in one line. Raises EngineError."""
+    with started(spec) as engine:
+        engine.heard.clear()
+        engine.ask("compiler\nisready", "readyok")
+        # Stockfish names its compiler and its settings in two lines. Secateur's line says `Compiled`, too.
+        told = [line for line in engine.heard if line.startswith(("Compiled ", "Compilation settings"))]
+    return "; ".join(" ".join(line.split()) for line in told) or "does not say how it was compiled"
 
 
 def seconds_to(answer: str, question: str) -> float:
@@ -175,8 +200,8 @@ def main(arguments: list[str]) -> int:
     parser = Parser(
         prog="secateur speed",
         description="Measures perft speed, search speed and start-up time. Other engines (default: Stockfish, if "
-        "installed) take turns with Secateur; the ratios say how many times as fast Secateur is. Run nothing else "
-        "meanwhile.",
+        "installed) take turns with Secateur; the ratios say how many times as fast Secateur is. Below the table, each "
+        "engine says how it was compiled. Run nothing else meanwhile.",
     )
     parser.add_argument(
         "--engine",
@@ -217,12 +242,19 @@ def main(arguments: list[str]) -> int:
     with Steps("loading the kernels", options.quiet) as steps:
         load_kernels(EVERYTHING)
         rows, failures = measure(others, keys, options.rounds, options.movetime, steps.show)
+        for spec in [OURS, *others] if others else ():
+            try:
+                remarks.append(f"{spec.name}: {compilation_of(spec)}")
+            except EngineError as error:
+                remarks.append(str(error))
     remarks += failures
     if options.json:
         found = [{"name": name, "unit": unit.strip(), "values": values} for name, unit, values in rows]
         print(json.dumps({"rows": found, "remarks": remarks}))
     else:
         print(markdown.table(("what", "median", "spread"), map(cells, rows)))
+        if remarks:
+            print()
         for remark in remarks:
             print(f"- {remark}")
     complain_about("secateur speed", failures)

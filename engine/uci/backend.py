@@ -228,7 +228,8 @@ class BenchTask(Task):
         if not depth.isdecimal() or not 1 <= int(depth) < MAX_PLY:
             raise ValueError(f"bench: the depth must be 1 to {MAX_PLY - 1} (got {quoted(depth)})")
         self._depth = int(depth)
-        self._searcher = Searcher(network=equipment.searcher.network)
+        self._searcher = Searcher()
+        self._searcher.set_network(equipment.searcher.network, equipment.searcher.with_policy)
         equipment.tune(self._searcher)
         self._stopped = threading.Event()
 

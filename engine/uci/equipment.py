@@ -135,6 +135,8 @@ class Equipment:
     def _set_network(self) -> None:
         network = self._network if self._options.flag("UseNNUE") else None
         self.searcher.set_network(network, self._options.flag("UsePolicy"))
+        if self._options.flag("UsePolicy") and not self.searcher.with_policy:
+            self._info("UsePolicy has no effect: no network with a policy is in use")
 
     def _apply_tables(self) -> None:
         """Opens the tablebases that `SyzygyPath` lists, and closes the old ones."""

@@ -113,7 +113,7 @@ OPTIONS: Final = (
     Option("UCI_Elo", "spin", MIN_ELO, MIN_ELO, MAX_ELO),
     Option("Skill Level", "spin", FULL_SKILL, 0, FULL_SKILL),
     Option("UseNNUE", "check", True),
-    Option("UsePolicy", "check", True),
+    Option("UsePolicy", "check", False),
     Option("EvalFile", "string", EMPTY),
     Option("SyzygyPath", "string", EMPTY),
     Option("SyzygyProbeLimit", "spin", 7, 0, 7),

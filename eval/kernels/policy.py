@@ -7,7 +7,7 @@ squares, as in `eval.kernels.features`.
 
     danger  0  no enemy piece attacks the square
             1  enemy pieces attack it, but not as in 2
-            2  on the origin: a lesser enemy piece attacks it; never for a pawn or a king
+            2  on the origin: an enemy piece of less value attacks it; never for a pawn or a king
                on the target: the move loses material by SEE
 
 A bias belongs to the dangers on origin and target, to the piece, and to whether it checks from the target.
@@ -62,10 +62,10 @@ def _enemy_attacks(position):
 
 @inlined
 def move_view(position):
-    """Returns what `move_rows` needs to know of a position: three bitboards or, by piece type, seven bitboards.
+    """Returns what `move_rows` needs to know of a position, as uint64 bitboards: `lesser`, `everything`, `checks`.
 
-    They are the squares that enemy pieces of less worth attack (seven), those that any enemy piece attacks, and those
-    from which such a piece would check (seven).
+    `lesser` has, by piece type, the squares that enemy pieces of less value attack; `everything` is all squares that
+    the enemy attacks; `checks` has, by piece type, the squares from which such a piece would check.
     """
     pawns, minors, rooks, everything = _enemy_attacks(position)
     lesser = (U0, U0, pawns, pawns, pawns | minors, pawns | minors | rooks, U0)
@@ -90,7 +90,10 @@ def move_rows(position, turned, lesser, everything, checks, move):
 
 @inlined
 def write_inputs(network, accumulators, stack, ply, inputs):
-    """Writes the policy's inputs at `ply`, computing the accumulators first. Mutates `inputs` and `accumulators`."""
+    """Computes the accumulators at `ply` and writes the policy's inputs, 0 to 127, into `inputs`, int8[hidden].
+
+    The side to move's half comes first. Mutates `inputs` and `accumulators`.
+    """
     update(network, accumulators, stack, ply, 0)
     update(network, accumulators, stack, ply, 1)
     us, half = stack[ply].position.turn, network.hidden // 2
@@ -100,10 +103,10 @@ def write_inputs(network, accumulators, stack, ply, inputs):
 
 @subkernel
 def write_logits(network, accumulators, stack, ply, inputs, moves, count, logits):
-    """Writes the logits of `count` quiet legal moves at `ply`, in units of 1 / LOGIT, into `logits`, int64[count].
+    """Writes the logits of `count` quiet legal moves at `ply`, in units of 1 / LOGIT, into `logits`.
 
-    `network` must have a policy. `moves` is int32[count], `inputs` int8[hidden] is scratch. Mutates `logits`, `inputs`
-    and `accumulators`.
+    `network` must have a policy. `moves` is int32[n] and `logits` int64[n], with n >= count; `inputs`, int8[hidden], is
+    scratch. Mutates `logits`, `inputs` and `accumulators`.
     """
     write_inputs(network, accumulators, stack, ply, inputs)
     position = stack[ply].position
@@ -112,9 +115,9 @@ def write_logits(network, accumulators, stack, ply, inputs, moves, count, logits
     lesser, everything, checks = move_view(position)
     last, of_origin = -1, 0
     for index in range(count):
-        origin, target, kind = move_rows(position, turned, lesser, everything, checks, np.int64(moves[index]))
+        origin, target, move_class = move_rows(position, turned, lesser, everything, checks, np.int64(moves[index]))
         # Most moves of a piece follow each other.
         if origin != last:
             last, of_origin = origin, byte_dot(inputs, network.policy_rows, origin * hidden, hidden)
         of_target = byte_dot(inputs, network.policy_rows, target * hidden, hidden)
-        logits[index] = of_origin + of_target + network.policy_bias[kind]
+        logits[index] = of_origin + of_target + network.policy_bias[move_class]

@@ -19,7 +19,7 @@ class NetworkEvaluator:
     """An evaluator of single boards: a network, with the memory that the kernels need."""
 
     def __init__(self, network: Network) -> None:
-        self._network = network.record()
+        self._network = network.record(with_policy=True)
         self._stack = allocate(accumulator_stack(1), 1)[0]
         self._frames = allocate(LINE_FRAME, 1)
         self._inputs = allocate(np.dtype(np.int8), MAX_HIDDEN)
@@ -35,14 +35,18 @@ class NetworkEvaluator:
         return int(evaluate_line(self._network, self._stack, self._frames, 0))
 
     def logits(self, board: chess.Board) -> dict[chess.Move, float]:
-        """Returns the policy's logit of each legal quiet move; the network must have a policy."""
+        """Returns the policy's logit of each legal quiet move. Raises ValueError if the network has no policy."""
+        if not self._network["has_policy"]:
+            raise ValueError("the network has no policy")
         self._write(board)
         count = rate_line(self._network, self._stack, self._frames, 0, self._inputs, self._moves, self._logits)
         moves, logits = self._moves[:count].tolist(), self._logits[:count].tolist()
         return {decode(move, board.chess960): logit / LOGIT for move, logit in zip(moves, logits, strict=True)}
 
     def priors(self, board: chess.Board) -> dict[chess.Move, float]:
-        """Returns the policy's probability of each legal quiet move: the softmax of `logits`."""
+        """Returns the policy's probability of each legal quiet move: the softmax of `logits`. Raises its errors."""
         logits = self.logits(board)
-        powers = {move: math.exp(logit - max(logits.values())) for move, logit in logits.items()}
-        return {move: power / sum(powers.values()) for move, power in powers.items()}
+        most = max(logits.values(), default=0.0)
+        powers = {move: math.exp(logit - most) for move, logit in logits.items()}
+        total = sum(powers.values())
+        return {move: power / total for move, power in powers.items()}

@@ -10,7 +10,7 @@
     output            int16[buckets][own, opponent's][hidden]
     output bias       int32[buckets]
     policy rows       int8[POLICY_ROWS][hidden], and
-    policy bias       int32[POLICY_CLASSES], both only if the architecture has "policy": true
+    policy bias       int32[POLICY_CLASSES] in units of 1 / LOGIT, both only if the architecture has "policy": true
     checksum          SHA-256 of everything before it, 32 bytes
 
 Numbers are little-endian. `eval.network.layout` explains the arrays; the architecture in the header must fit that
@@ -56,8 +56,9 @@ VERSION: Final = 2
 FEATURE_SET: Final = "mirrored-768"
 ACTIVATION: Final = "screlu"
 
-#: The largest absolute value of a policy's bias: a logit of 1000.
-BIAS_LIMIT: Final = 1000 * LOGIT
+#: The largest absolute value of a policy's bias, a logit of 1000: far more than training reaches, and far less than the
+#: move picker can pack.
+POLICY_BIAS_LIMIT: Final = 1000 * LOGIT
 
 #: The number of centipawns for an output of 1: the default, and the largest value that a file may contain.
 SCALE: Final = 400
@@ -145,8 +146,8 @@ class Network:
             digest.update(np.ascontiguousarray(getattr(self, name), dtype).tobytes())
         return digest.hexdigest()
 
-    def record(self) -> Any:
-        """Returns the network as a NETWORK record for the kernels."""
+    def record(self, with_policy: bool = False) -> Any:
+        """Returns the network as a NETWORK record for the kernels, without its policy unless `with_policy` is true."""
         record = new_network()
         record["features"][: self.features.size] = self.features.reshape(-1)
         record["bias"][: self.hidden] = self.bias
@@ -155,7 +156,7 @@ class Network:
         record["hidden"] = self.hidden
         record["buckets"] = self.buckets
         record["scale"] = self.scale
-        if self.policy_rows is not None:
+        if with_policy and self.policy_rows is not None:
             record["policy_rows"][: self.policy_rows.size] = self.policy_rows.reshape(-1)
             record["policy_bias"] = self.policy_bias
             record["has_policy"] = 1
@@ -211,8 +212,10 @@ def _check_ranges(network: Network) -> None:
             raise NetworkError(f"an accumulator may reach {extreme}, expected {_INT16.min} to {_INT16.max}")
     if network.policy_bias is not None:
         most = int(np.abs(network.policy_bias.astype(np.int64)).max())
-        if most > BIAS_LIMIT:
-            raise NetworkError(f"the largest absolute bias of the policy is {most}, expected at most {BIAS_LIMIT}")
+        if most > POLICY_BIAS_LIMIT:
+            raise NetworkError(
+                f"the largest absolute bias of the policy is {most}, expected at most {POLICY_BIAS_LIMIT}"
+            )
 
 
 def encode_network(network: Network) -> bytes:

@@ -16,7 +16,9 @@ A network may also have a policy, which rates the quiet moves of a position (see
                       for i below hidden / 2                                                  0 to 127, int8[hidden]
     logit           = dot(input, row of the origin) + dot(input, row of the target) + bias of the move's class
 
-LOGIT represents a logit of 1.0, POLICY_QB a weight of 1.0 in the rows.
+LOGIT represents a logit of 1.0, POLICY_QB a weight of 1.0 in the rows. The pairs of activations suit a network that was
+widened to twice its width, because its halves began as copies (see `eval.training.trainer.state_from`). Adding them
+halves the work. In other networks, a pair has nothing in common, so its sum says less.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def integer_score(network: Network, board: chess.Board) -> int:
 
 
 def _has_lesser_attacker(board: chess.Board, piece: chess.PieceType, square: chess.Square) -> bool:
-    """Returns whether an enemy piece that is worth less than `piece`, which is no king, attacks a square."""
+    """Returns whether an enemy piece of less value than `piece` attacks a square; False for a king."""
     worth = {chess.PAWN: 0, chess.KNIGHT: 1, chess.BISHOP: 1, chess.ROOK: 2, chess.QUEEN: 3, chess.KING: 4}
     found = (board.piece_type_at(attacker) for attacker in board.attackers(not board.turn, square))
     return piece != chess.KING and any(worth[attacker] < worth[piece] for attacker in found if attacker)

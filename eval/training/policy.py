@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -38,8 +37,10 @@ class PolicyTrainer(Trainer):
         return float(add_policy_gradients(self._record, self.weights, self.pool.training, chunks, memory, gradient))
 
     def validate(self) -> tuple[float | None, npt.NDArray[np.float64]]:
-        """Returns the error on the validation positions (None without any), and how many moves rate above the played
-        one for each position that counts, float64[n].
+        """Returns the error on the validation positions (None without any).
+
+        Also returns, for each position that counts, how many other moves rate at least as high as the played one,
+        float64[n].
         """
         return self._rate(self.weights)
 
@@ -77,4 +78,4 @@ def trainer_of(recipe: Recipe, pool: Pool, state: State, start: Network | None) 
     if not recipe.policy:
         return Trainer(recipe, pool, state)
     assert start is not None
-    return PolicyTrainer(recipe, pool, state, dataclasses.replace(start, policy_rows=None, policy_bias=None))
+    return PolicyTrainer(recipe, pool, state, start)

@@ -35,7 +35,7 @@ def with_policy(network: Network, weights: Weights, provenance: dict[str, Any]) 
     """Returns `network` with `weights` as its policy of integers, and `provenance` as its own, under "policy"."""
     return replace(
         network,
-        policy_rows=np.rint(weights.rows.astype(np.float64) * POLICY_QB).astype(np.int8),
+        policy_rows=np.clip(np.rint(weights.rows.astype(np.float64) * POLICY_QB), -127, 127).astype(np.int8),
         policy_bias=np.rint(weights.bias.astype(np.float64) * LOGIT).astype(np.int32),
         provenance={**network.provenance, "policy": provenance},
     )

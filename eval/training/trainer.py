@@ -108,6 +108,8 @@ class Recipe:
             raise TrainingError(f"a policy trains only on device cpu (got {self.device})")
         if self.policy and self.hidden % POLICY_BLOCK:
             raise TrainingError(f"policy needs a hidden that is a multiple of {POLICY_BLOCK} (got {self.hidden})")
+        if self.policy and (self.result_share or self.scale):
+            raise TrainingError("a policy learns moves, so it takes neither result-share nor scale")
         for name in ("superbatches", "threads", "rate", "clip"):
             if not getattr(self, name) > 0:
                 raise TrainingError(f"{name.replace('_', '-')} must be greater than 0 (got {getattr(self, name):g})")
@@ -129,8 +131,9 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Entry:
-    """A superbatch in the log: its number (from 1 on), the number of positions, the mean squared errors (`validation`
-    is None if there are no validation positions), the learning rate of the last step, and the speed.
+    """A superbatch in the log: its number (from 1 on), the number of positions, the mean errors (`validation` is None
+    if there are no validation positions), the learning rate of the last step, and the speed. The errors are squared
+    errors, or for a policy cross entropies (see `eval.training.policy`).
     """
 
     superbatch: int
@@ -165,7 +168,7 @@ class State:
 
 @dataclass(frozen=True)
 class Moment:
-    """The progress of superbatch number `superbatch`: steps done, all steps, mean squared error so far, and speed."""
+    """The progress of superbatch number `superbatch`: steps done, all steps, mean error so far, and speed."""
 
     superbatch: int
     step: int
@@ -193,9 +196,14 @@ def state_from(network: Network, recipe: Recipe) -> State:
 
     Each neuron is copied, with a little noise so that its copies learn different things, and its output weights are
     divided among them. (Tianqi Chen et al., "Net2Net", 2016.) Raises TrainingError if the recipe is for a network of
-    another size. A policy begins with zeros.
+    another size. For a policy, returns zeros instead.
     """
-    if recipe.policy and recipe.hidden == network.hidden:
+    if recipe.policy:
+        if (recipe.hidden, recipe.buckets) != (network.hidden, network.buckets):
+            raise TrainingError(
+                f"a policy needs the start network's hidden and buckets, {network.hidden} and {network.buckets} "
+                f"(got {recipe.hidden} and {recipe.buckets})"
+            )
         return State(new_vector(recipe.size()), new_vector(recipe.size()), new_vector(recipe.size()))
     copies, rest = divmod(recipe.hidden, network.hidden)
     if rest or network.buckets != recipe.buckets:
@@ -288,7 +296,7 @@ class Trainer:
         return entry
 
     def _errors(self, stream: Iterator[npt.NDArray[np.int64]], first: int) -> Iterator[float]:
-        """Trains a superbatch from step `first` of the run on; yields the sum of squared errors of each step."""
+        """Trains a superbatch from step `first` of the run on; yields the sum of errors of each step."""
         steps = range(first, first + self.steps)
         if self._accelerator is not None:
             rates = [self.rate(step) for step in steps]
@@ -300,7 +308,7 @@ class Trainer:
                 yield self._step(threads, next(stream), step)
 
     def _step(self, threads: ThreadPoolExecutor, chunks: npt.NDArray[np.int64], step: int) -> float:
-        """Trains on the batch `chunks`, in step `step` (from 0 on) of the run; returns the sum of squared errors."""
+        """Trains on the batch `chunks`, in step `step` (from 0 on) of the run; returns the sum of errors."""
         recipe, state = self.recipe, self.state
         parts = np.split(chunks, recipe.threads)
         others = [threads.submit(self._add_gradients, parts[thread], thread) for thread in range(1, recipe.threads)]

@@ -53,8 +53,11 @@ class TrainingView(Display):
         )
 
 
-def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
-    """Plots the errors and the learning rate by superbatch. Raises PlotError if the picture cannot be drawn."""
+def plot_losses(log: Sequence[Entry], path: Path | Output, title: str, error: str = "mean squared error") -> None:
+    """Plots the errors, whose kind is `error`, and the learning rate by superbatch.
+
+    Raises PlotError if the picture cannot be drawn.
+    """
     from bench.plots import check_path, new_figure, save_figure
 
     picture = check_path(path, "training")
@@ -68,7 +71,7 @@ def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
     if checked:
         axes.plot(*zip(*checked, strict=True), color=_VALIDATION, marker=".", label="validation")
     # On a linear scale, the large errors of the first superbatches would flatten the rest of the curve.
-    axes.set(xlabel="superbatch", ylabel="mean squared error", title=title, yscale="log")
+    axes.set(xlabel="superbatch", ylabel=error, title=title, yscale="log")
     axes.legend(frameon=False)
     axes.grid(alpha=0.3)
     save_figure(figure, picture, "training")

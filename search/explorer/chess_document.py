@@ -104,7 +104,7 @@ STAGES: Final = (
     ("noisy", "captures and promotions that lose no material"),
     ("killer", "a quiet move that refuted a sibling"),
     ("counter", "the quiet move that last refuted the opponent's move"),
-    ("quiet", "quiet moves by their history, at nodes of some depth also by their prior"),
+    ("quiet", "quiet moves by their history"),
     ("loser", "captures and promotions that lose material, and underpromotions"),
 )
 

@@ -225,19 +225,22 @@ def _priors(board: chess.Board, document: Document, network: Network, least_dept
     """
     nodes, moves = document["nodes"], document["moves"]
     evaluator = NetworkEvaluator(network)
-    # The positions of rated nodes, and the priors of their moves.
-    known: dict[int, tuple[chess.Board, dict[chess.Move, float]]] = {}
-    column: list[float | None] = []
-    for row, (parent, move) in enumerate(zip(nodes["parent"], nodes["move"], strict=True)):
-        above, priors = known.get(parent, (board if parent < 0 else None, {}))
-        played = chess.Move.from_uci(moves[move]) if move >= 0 else None
-        column.append(None if played is None else priors.get(played))
-        if above is not None and nodes["depth"][row] >= least_depth and not nodes["quiescence"][row]:
-            here = above.copy(stack=False)
-            if played is not None:
-                here.push(played)
-            known[row] = here, {} if here.is_check() else evaluator.priors(here)
-    return [None if prior is None else round(100 * prior, 1) for prior in column]
+    boards: dict[int, chess.Board] = {-1: board}
+
+    def board_at(row: int) -> chess.Board:
+        if row not in boards:
+            boards[row] = board_at(nodes["parent"][row]).copy(stack=False)
+            if nodes["move"][row] >= 0:
+                boards[row].push(chess.Move.from_uci(moves[nodes["move"][row]]))
+        return boards[row]
+
+    priors: dict[int, dict[str, float]] = {}
+    for row, (depth, in_quiescence) in enumerate(zip(nodes["depth"], nodes["quiescence"], strict=True)):
+        if depth >= least_depth and not in_quiescence and not board_at(row).is_check():
+            rated = evaluator.priors(board_at(row))
+            priors[row] = {move.uci(): round(100 * prior, 1) for move, prior in rated.items()}
+    parents = zip(nodes["parent"], nodes["move"], strict=True)
+    return [priors.get(parent, {}).get(moves[move] if move >= 0 else "") for parent, move in parents]
 
 
 def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, Any]]:

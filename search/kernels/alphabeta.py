@@ -321,8 +321,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             picker.usable_tt_move(position, tt_move, np.int64(picker.ALL_QUIETS)),
             np.int64(picker.ALL_QUIETS),
         )
-        # The policy rates the quiet moves if a cutoff saves enough nodes to pay for its time.
-        #   when     the network has a policy, not in check, depth >= policy_depth
+        # Policy: the network rates the quiet moves. At smaller depths that would take too much of the search's time.
+        #   when     UsePolicy, and the network has a policy; not at the root, not in check, depth >= policy_depth
+        #   formula  the value of a quiet move += policy_weight * logit; no stages for killers and the counter move
+        #   worth    +5.3 +- 23.7  [ledger: policy-clock]
         if worker.network.has_policy != 0 and not in_check and depth >= tune.policy_depth:
             frame.rated = np.int64(1)
     original_alpha = alpha

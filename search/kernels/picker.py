@@ -11,7 +11,7 @@ before any move is generated. Good captures and promotions are tried before quie
     *_KILLER    FIRST_KILLER and SECOND_KILLER: two quiet moves that refuted siblings of this node (in quiescence also
                 other nodes at this ply)
     COUNTER     the quiet move that last refuted the opponent's move; it and the killers are tried only with ALL_QUIETS,
-                and not at nodes where the policy rates the quiet moves, because it orders them better
+                and not if the policy rates the quiet moves: with these stages first, it gains less
     QUIETS      other quiet moves by butterfly and continuation history, plus check_bonus for safe checks, plus the
                 policy's rating if wanted; in quiescence (unless in check) only quiet checks or none; in ProbCut none
     BAD_NOISY   the moves that NOISY deferred

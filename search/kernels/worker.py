@@ -10,7 +10,6 @@ import numpy as np
 from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
 from engine.memory import allocate
-from eval.custom import CUSTOM
 from eval.kernels.workspace import WORKSPACE
 from eval.network.layout import MAX_HIDDEN, NETWORK, accumulator_stack
 from search import tunables
@@ -187,13 +186,8 @@ def forget(worker: Any) -> None:
 
 
 def set_network(worker: Any, network: Any) -> None:
-    """Sets the worker's NETWORK record; None means the classical evaluation. Mutates `worker`.
-
-    Beside a custom evaluation, the network's policy is not used.
-    """
+    """Sets the worker's NETWORK record; None means the classical evaluation. Mutates `worker`."""
     if network is None:
         worker["network"]["hidden"] = worker["network"]["has_policy"] = 0
     else:
         worker["network"] = network
-        if CUSTOM is not None:
-            worker["network"]["has_policy"] = 0

@@ -16,6 +16,8 @@ from bench.commands.speed import (
     bench_speed,
     cells,
     compare,
+    compilation_of,
+    depth_speed,
     measure,
     perft_speed,
 )
@@ -93,6 +95,33 @@ def test_the_speed_of_bench_is_read_in_either_form(script: str, expected: float)
     assert bench_speed(program(f"import sys; assert sys.argv[1:] == ['bench']; {script}"), 1) == expected
 
 
+def test_the_time_to_a_depth(tmp_path: Path) -> None:
+    script = tmp_path / "engine.py"
+    script.write_text(
+        "import time\n"
+        "for line in map(str.strip, iter(input, 'quit')):\n"
+        "    if line == 'uci': print('uciok', flush=True)\n"
+        "    if line == 'isready': print('readyok', flush=True)\n"
+        "    if line == 'go depth 16':\n"
+        "        time.sleep(0.05)\n"
+        "        print('bestmove a1a2', flush=True)\n"
+    )
+    assert 1 < depth_speed(EngineSpec("E", (sys.executable, str(script))), 1) < 20
+
+
+def test_engines_say_how_they_were_compiled(tmp_path: Path) -> None:
+    script = tmp_path / "engine.py"
+    script.write_text(
+        "for line in map(str.strip, iter(input, 'quit')):\n"
+        "    if line == 'uci': print('uciok', flush=True)\n"
+        "    if line == 'isready': print('readyok', flush=True)\n"
+        "    if line == 'compiler': print('Compiled by g++ 12\\nCompilation settings include:  SSE2\\nand more')\n"
+    )
+    found = compilation_of(EngineSpec("S", (sys.executable, str(script))))
+    assert found == "Compiled by g++ 12; Compilation settings include: SSE2"
+    assert compilation_of(OURS).startswith("Compiled ")
+
+
 def test_an_engine_that_ends_or_does_not_answer_is_named(known_engine: Callable[..., EngineSpec]) -> None:
     with pytest.raises(EngineError, match=r"E did not answer 'uci' with 'uciok' in . s; its last line: 'broken'"):
         perft_speed(program("import sys; sys.exit('broken')"), 1)
@@ -113,7 +142,9 @@ def test_the_command_prints_the_table(
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row == {"name": "search nodes per second, over B", "unit": "x", "values": [pytest.approx(1 / 3)]}
     assert speed.main([*words, *effort]) == 0
-    assert capsys.readouterr().out.endswith("\n| search nodes per second, over B | 0.33x |  |\n")
+    table, _, remarks = capsys.readouterr().out.partition("\n\n")
+    assert table.endswith("\n| search nodes per second, over B | 0.33x |  |")
+    assert remarks == "- A: does not say how it was compiled\n- B: does not say how it was compiled\n"
     assert speed.main(["--engine", f"cmd={sys.executable}", "arg=-c", "arg=raise SystemExit", "name=C", *effort]) == 1
     assert "secateur speed: search: C did not answer 'uci'" in capsys.readouterr().err
 

@@ -21,6 +21,7 @@ from search.benchmark import run_benchmark
 from tests.client.test_examples import evaluation_example
 from tests.conftest import PROJECT
 from tests.uci.conftest import Engine, start  # noqa: F401  # a fixture
+from tests.uci.test_network_options import NO_POLICY
 
 VALUES = {chess.PAWN: 100, chess.KNIGHT: 320, chess.BISHOP: 330, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}
 
@@ -134,6 +135,7 @@ def test_uci_says_what_evaluates(start: Callable[..., Engine], centre: Path, tmp
     engine.send(f"setoption name EvalFile value {tmp_path / 'x.snet'}", "isready")
     engine.expect("readyok")
     assert any("not used: the custom evaluation centre.py:evaluate replaces it" in line for line in engine.lines)
+    assert engine.said("setoption name UsePolicy value true") == [NO_POLICY]
     engine.best("go depth 5")
     engine.finish("quit")
     version = secateur(f"--evaluation={centre}", "--version").stdout

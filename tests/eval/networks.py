@@ -23,7 +23,7 @@ def random_network(seed: int = 1, hidden: int = 32, buckets: int = 8) -> Network
 
 
 def rating_network(seed: int = 1, hidden: int = 64) -> Network:
-    """The same with a policy of noise."""
+    """`random_network` with a policy of noise; `hidden` is a multiple of POLICY_BLOCK."""
     rng = np.random.default_rng([seed, 1])
     return replace(
         random_network(seed, hidden),

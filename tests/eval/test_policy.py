@@ -15,7 +15,7 @@ import pytest
 from engine.compiler.jit import VECTOR_BITS, subkernel
 from eval.kernels.vectors import ACTIVATE_BYTES, BYTE_DOTS, _activate_twin, _byte_dot_twin
 from eval.network.evaluator import NetworkEvaluator
-from eval.network.format import BIAS_LIMIT, NetworkError, decode_network, encode_network
+from eval.network.format import POLICY_BIAS_LIMIT, NetworkError, decode_network, encode_network
 from eval.network.layout import LOGIT, MAX_HIDDEN, POLICY_CLASSES, POLICY_ROWS, QA
 from eval.network.reference import integer_logits
 from search.theory.exchange import exchange_value
@@ -156,7 +156,10 @@ def test_wrong_policies() -> None:
         ({"policy_bias": np.zeros(POLICY_CLASSES, np.int64)}, r"policy_bias is int64\[108\], expected int32\[108\]"),
         ({"policy_bias": None}, "a policy needs both rows and biases"),
         ({"policy_rows": None}, "a policy needs both rows and biases"),
-        ({"policy_bias": np.full(POLICY_CLASSES, BIAS_LIMIT + 1, np.int32)}, "largest absolute bias of the policy is "),
+        (
+            {"policy_bias": np.full(POLICY_CLASSES, POLICY_BIAS_LIMIT + 1, np.int32)},
+            "largest absolute bias of the policy is ",
+        ),
     ):
         with pytest.raises(NetworkError, match=words):
             replace(rating, **changes)

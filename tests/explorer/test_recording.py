@@ -135,18 +135,18 @@ def test_quiet_moves_show_the_priors_of_the_policy(recorded: Recorded, name: str
     assert network is not None
     evaluator = NetworkEvaluator(network)
     boards = {-1: read_board(document["position"])}
-    shown = 0
+    least, shown = tunables.BY_NAME["policy_depth"].default, 0
     for row, (parent, move, prior) in enumerate(zip(nodes["parent"], nodes["move"], nodes["prior"], strict=True)):
         board = boards[parent].copy(stack=False)
         if move >= 0:
             board.push_uci(moves[move])
         boards[row] = board
         if prior is not None:
-            assert nodes["depth"][parent] >= tunables.BY_NAME["policy_depth"].default
+            assert nodes["depth"][parent] >= least
             expected = evaluator.priors(boards[parent])[chess.Move.from_uci(moves[move])]
             assert prior == pytest.approx(100 * expected, abs=0.051)
             shown += 1
-        elif move >= 0 and moves[move] != "0000" and nodes["depth"][parent] >= 5 and not boards[parent].is_check():
+        elif move >= 0 and moves[move] != "0000" and nodes["depth"][parent] >= least and not boards[parent].is_check():
             played = chess.Move.from_uci(moves[move])
             assert boards[parent].is_capture(played) or played.promotion or nodes["quiescence"][parent]
     assert shown > 0 or document["limits"]["depth"] < 6

@@ -67,17 +67,17 @@ def test_helpers_evaluate_with_the_network_too(make: Callable[[int], Searcher]) 
 # -- the policy ----------------------------------------------------------------------------------------------------
 
 
-def test_a_policy_changes_the_search_and_can_be_switched_off(searcher: Searcher) -> None:
+def test_a_policy_changes_the_search_if_it_is_asked(searcher: Searcher) -> None:
     network = rating_network(16, 64)
     plain = replace(network, policy_rows=None, policy_bias=None)
     searcher.set_network(plain)
     without = outcome(searcher, KIWIPETE, 9)
-    searcher.set_network(network)
+    searcher.set_network(network, with_policy=True)
     rated = outcome(searcher, KIWIPETE, 9)
     assert rated != without
-    searcher.set_network(network, with_policy=False)
-    assert outcome(searcher, KIWIPETE, 9) == without
     searcher.set_network(network)
+    assert outcome(searcher, KIWIPETE, 9) == without
+    searcher.set_network(network, with_policy=True)
     assert outcome(searcher, KIWIPETE, 9) == rated
 
 
@@ -87,7 +87,7 @@ def test_helpers_rate_moves_too(make: Callable[[int], Searcher]) -> None:
         searcher.set_network(rating_network(17, 64), with_policy)
         flags = {int(helper.worker["network"]["has_policy"]) for helper in searcher._helpers._helpers}
         assert flags == {int(with_policy)}
-    searcher.set_network(rating_network(18, 64))
+    searcher.set_network(rating_network(18, 64), with_policy=True)
     searcher.set_network(None)
     assert {int(helper.worker["network"]["has_policy"]) for helper in searcher._helpers._helpers} == {0}
 
@@ -98,12 +98,18 @@ def test_rated_quiet_moves_come_in_the_order_of_the_policy() -> None:
     board = game(KIWIPETE).board
     board.push_uci("a2a3")
     logits = NetworkEvaluator(network).logits(board)
-    killers = sorted(logits, key=lambda move: logits[move])[:2]
+    worst = sorted(logits, key=lambda move: logits[move])
     worker = new_worker()
-    set_network(worker, network.record())
+    set_network(worker, network.record(with_policy=True))
     set_tunables(worker, {"check_bonus": 0})
+    before, last = game(KIWIPETE).board, chess.Move.from_uci("a2a3")
+    worker["stack"][0]["position"] = from_board(before)
+    worker["stack"][0]["move"] = encode(before, last)
+    number = 384 + last.to_square  # a white pawn's move, as in `continuation_of`
+    worker["stack"][0]["continuation"] = number
     worker["stack"][1]["position"] = from_board(board)
-    worker["stack"][1]["killers"] = [encode(board, move) for move in killers]
+    worker["stack"][1]["killers"] = [encode(board, move) for move in worst[:2]]
+    worker["counter_moves"][number] = encode(board, worst[2])
     found = [decode(move) for move in rated_moves(worker, allocate_table(1)).tolist() if move]
     assert [move for move in found if move in logits] == sorted(logits, key=lambda move: -logits[move])
 

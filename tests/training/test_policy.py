@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import chess
 import numpy as np
@@ -15,6 +16,7 @@ from engine.board.convert import decode, to_board
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network, read_network, write_network
 from eval.network.layout import LOGIT, POLICY_QB
+from eval.training import runs
 from eval.training.commands import train
 from eval.training.kernels.gradients import CHUNK, new_vector
 from eval.training.kernels.policy import (
@@ -101,8 +103,17 @@ def test_ranks_count_the_moves_above(packed: Samples) -> None:
         if rank >= 0:
             logits = evaluator.logits(to_board(position, chess960=True))
             played = logits[decode(int(sample["move"]), chess960=True)]
-            assert abs(sum(logit > played for logit in logits.values()) - rank) <= 1
+            assert abs(sum(logit >= played for logit in logits.values()) - 1 - rank) <= 1
     assert len(set(ranks.tolist())) > 10
+
+
+def test_a_policy_that_knows_nothing_never_rates_the_played_move_first(packed: Samples) -> None:
+    ranks = np.zeros(len(packed), np.int64)
+    nothing = weights_of(new_vector(policy_count(HIDDEN)), HIDDEN)
+    rate_samples(random_network(1, HIDDEN).record(), nothing, packed, new_policy_scratch(HIDDEN), ranks)
+    evaluator = NetworkEvaluator(rating_network(1, HIDDEN))
+    for position, rank in zip(unpacked(packed), ranks.tolist(), strict=True):
+        assert rank in (-1, len(evaluator.logits(to_board(position, chess960=True))) - 1)
 
 
 def test_the_gradient_is_the_slope_of_the_loss(packed: Samples) -> None:
@@ -149,7 +160,7 @@ def test_a_policy_is_trained(made: Path, start: Path, tmp_path: Path, capsys: py
     log = (tmp_path / "rating.training" / "log.jsonl").read_text(encoding="utf-8")
     errors = [json.loads(line)["training"] for line in log.splitlines()]
     assert errors == sorted(errors, reverse=True)
-    found = facts["quantisation"]
+    found = facts["hits"]
     assert found["positions"] > 100
     assert found["error"] == pytest.approx(found["rounded_error"], abs=0.02)
     assert 0.05 < found["top_1"] < found["top_3"] < 1
@@ -159,11 +170,22 @@ def test_a_policy_is_trained(made: Path, start: Path, tmp_path: Path, capsys: py
     assert max(logits.values()) > min(logits.values())
 
 
-def test_a_policy_resumes_to_the_same_weights(made: Path, start: Path, tmp_path: Path) -> None:
+def test_a_policy_resumes_to_the_same_weights(
+    made: Path, start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole, parts = tmp_path / "whole.snet", tmp_path / "parts.snet"
-    assert uci_main.main(arguments(made, start, whole, "--quiet")) == 0
-    assert uci_main.main(arguments(made, start, parts, "--quiet")) == 0
-    parts.unlink()
+    more = ["--threads", "2", "--quiet"]
+    assert uci_main.main(arguments(made, start, whole, *more)) == 0
+    save = runs.save_state
+
+    def save_and_stop(*given: Any) -> None:
+        save(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "save_state", save_and_stop)
+        assert uci_main.main(arguments(made, start, parts, *more)) == 1
+    assert len((tmp_path / "parts.training" / "log.jsonl").read_text(encoding="utf-8").splitlines()) == 1
     assert train.main(["--output", str(parts), "--resume", "--quiet"]) == 0
     assert read_network(parts).digest() == read_network(whole).digest()
 
@@ -177,7 +199,7 @@ def test_training_further_drops_the_policy(made: Path, start: Path, tmp_path: Pa
     assert not read_network(further).has_policy
 
 
-def test_what_a_policy_needs(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_policy_needs(made: Path, start: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output, narrow = tmp_path / "net.snet", tmp_path / "narrow.snet"
     write_network(narrow, random_network(1, 32))
     given = [str(made), "--output", str(output), "--policy"]
@@ -185,7 +207,15 @@ def test_what_a_policy_needs(made: Path, tmp_path: Path, capsys: pytest.CaptureF
         ([], "policy needs the network that it is for, as start"),
         (["--start", str(narrow)], "policy needs a hidden that is a multiple of 64 (got 32)"),
         (["--start", str(narrow), "--device", "gpu"], "a policy trains only on device cpu (got gpu)"),
+        (
+            ["--start", str(start), "--scale", "200"],
+            "a policy learns moves, so it takes neither result-share nor scale",
+        ),
     ):
         assert train.main([*given, *more]) == 2
         assert capsys.readouterr().err == f"secateur train: {words}\n"
+    for more in (["--hidden", "128"], ["--buckets", "1"]):
+        assert train.main([*given, "--start", str(start), *more]) == 1
+        words = "a policy needs the start network's hidden and buckets, 64 and 8 "
+        assert capsys.readouterr().err.startswith(f"secateur train: {words}")
     assert not output.exists()

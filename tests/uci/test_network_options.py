@@ -12,9 +12,11 @@ import pytest
 from eval.network.format import encode_network, write_network
 from eval.network.reference import integer_score
 from tests.eval.networks import random_network, rating_network
+from tests.search.games import KIWIPETE
 from tests.uci.conftest import Engine
 
 NETWORK = random_network(21, 64)
+NO_POLICY = "info string UsePolicy has no effect: no network with a policy is in use"
 MISSING = "info string network not used: /no/such/file: No such file or directory"
 
 
@@ -52,23 +54,36 @@ def test_a_network_is_loaded_and_unloaded(engine: Engine, file: Path) -> None:
     engine.best("go depth 4")
 
 
-def test_the_policy_is_switched_off_and_on(engine: Engine, tmp_path: Path) -> None:
+def test_the_policy_is_switched_on_and_off(engine: Engine, tmp_path: Path) -> None:
     network = rating_network(22, 64)
     write_network(tmp_path / "rating.snet", network)
     (message,) = engine.said(f"setoption name EvalFile value {tmp_path / 'rating.snet'}")
     assert message.endswith(", 8 output layers, with a policy")
 
     def nodes() -> str:
-        engine.send("ucinewgame")
+        engine.send("ucinewgame", f"position fen {KIWIPETE}")
         engine.lines.clear()
-        engine.best("go depth 8")
-        return re.findall(r" nodes (\d+) ", "\n".join(engine.lines))[-1]
+        engine.best("go depth 10")
+        return str(re.findall(r" nodes (\d+) ", "\n".join(engine.lines))[-1])
 
-    rated = nodes()
-    engine.send("setoption name UsePolicy value false")
+    def bench() -> str:
+        engine.send("bench 7")
+        while not (line := engine.expect("")).endswith(" nps"):
+            pass
+        return line.split()[0]
+
     without = nodes()
     engine.send("setoption name UsePolicy value true")
-    assert nodes() == rated != without
+    rated = nodes()
+    benchmark = bench()
+    engine.send("setoption name UsePolicy value false")
+    assert nodes() == without != rated
+    assert bench() != benchmark
+
+
+def test_a_policy_that_does_not_exist_is_reported(engine: Engine, file: Path) -> None:
+    engine.said(f"setoption name EvalFile value {file}")
+    assert engine.said("setoption name UsePolicy value true") == [NO_POLICY]
 
 
 def test_an_unusable_file_is_reported_and_the_current_network_kept(engine: Engine, file: Path) -> None:

@@ -27,7 +27,7 @@ examples:
   secateur train data/first data/second --superbatch-size 100000000 --result-share 0.5 --seed 2 --output net.snet
   secateur train --output net.snet --resume        continues an interrupted run
   secateur train data/third --start net.snet --rate 0.0003 --output next.snet
-  secateur train data/third --start next.snet --policy --superbatches 2 --output rating.snet
+  secateur train data/third --start next.snet --policy --superbatches 2 --rate 0.02 --output rating.snet
 
 The errors show whether a run went well, but only games show how strong its network is. docs/training.md describes the
 recipe and how to make the data.
@@ -83,6 +83,12 @@ def _parser() -> Parser:
     groups["the recipe"].add_argument(
         "--threads", type=int, metavar="N", help=f"number of threads (default here: {_default_threads()})"
     )
+    groups["the network"].add_argument(
+        "--policy",
+        action="store_true",
+        default=None,
+        help="train a policy, which rates moves, for the network --start; that network stays as it is",
+    )
     add_flag = groups["positions"].add_argument
     add_flag(
         "--weight",
@@ -90,12 +96,6 @@ def _parser() -> Parser:
         type=_weight,
         metavar="FOLDER=0..1",
         help="use only this share of the games in one of the folders or shards; repeatable",
-    )
-    groups["the network"].add_argument(
-        "--policy",
-        action="store_true",
-        default=None,
-        help="train a policy, which rates moves, for the network --start; that network stays as it is",
     )
     add_flag("--partial", action="store_true", default=None, help="also use unfinished shards")
     add_flag(
@@ -231,21 +231,22 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
         save_run(record, replace(run, network=output.digest))
     if options.plot is not None:
         title = f"{shown(options.output.name)}: {pool.facts.training:,} positions, H = {run.recipe.hidden}"
-        plot_losses(trainer.state.log, options.plot, title)
+        plot_losses(trainer.state.log, options.plot, title, *(["cross entropy"] if run.recipe.policy else []))
     if options.json:
         outcome = {"network": str(options.output), **facts, "positions_per_second": round(trainer.pace(), 1)}
         print(json.dumps(outcome, indent=2))
     else:
-        loss, validation = facts["quantisation"], facts["validation_error"]
+        validation = facts["validation_error"]
         checked = "" if validation is None else f", validation error {validation:.6f}"
         print(f"{shown(options.output)}: training error {facts['training_error']:.6f}{checked}")
-        if loss["positions"] and run.recipe.policy:
+        hits, loss = facts.get("hits", {}), facts.get("quantisation", {})
+        if hits.get("positions"):
             print(
-                f"the played move rates first in {loss['top_1']:.1%} and among the first three in {loss['top_3']:.1%} "
-                f"of {loss['positions']} positions; after rounding in {loss['rounded_top_1']:.1%} and "
-                f"{loss['rounded_top_3']:.1%}"
+                f"the played move rates first in {hits['top_1']:.1%} and among the first three in {hits['top_3']:.1%} "
+                f"of {hits['positions']} positions; after rounding in {hits['rounded_top_1']:.1%} and "
+                f"{hits['rounded_top_3']:.1%}"
             )
-        elif loss["positions"]:
+        if loss.get("positions"):
             print(f"rounding changes scores by {loss['rms']} centipawns (root mean square), {loss['most']} at most")
         print(f"{trainer.pace():,.0f} positions/s in training")
     return 0
@@ -295,7 +296,7 @@ def _export_policy(trainer: PolicyTrainer, output: Output) -> dict[str, Any]:
 
     validation, _ = trainer.validate()
     facts = _facts(trainer, validation)
-    facts["quantisation"] = trainer.measure(with_policy(trainer.network, trainer.weights, {}))
+    facts["hits"] = trainer.measure(with_policy(trainer.network, trainer.weights, {}))
     write_network(output, with_policy(trainer.network, trainer.weights, facts))
     return facts
 

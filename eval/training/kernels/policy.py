@@ -31,7 +31,7 @@ from eval.training.kernels.gradients import CHUNK, Floats, new_vector
 from eval.training.kernels.records import unpack
 
 _ZERO: Final = np.float32(0.0)
-_SHARE: Final = np.float32(1.0 / POLICY_ONE)
+_INPUT_UNIT: Final = np.float32(1.0 / POLICY_ONE)
 
 
 class Weights(NamedTuple):
@@ -86,7 +86,7 @@ def new_policy_scratch(hidden: int) -> PolicyScratch:
 
 
 @inlined
-def _read(network, sample, scratch):
+def _read_sample(network, sample, scratch):
     """Writes a SAMPLE's inputs, moves and rows into `scratch` (mutated).
 
     Returns the number of moves and the index of the played one, two int64; -1 if the position teaches nothing.
@@ -108,10 +108,10 @@ def _read(network, sample, scratch):
     lesser, everything, checks = move_view(position)
     for index in range(count):
         move = np.int64(scratch.moves[index])
-        origin, target, kind = move_rows(position, turned, lesser, everything, checks, move)
+        origin, target, move_class = move_rows(position, turned, lesser, everything, checks, move)
         scratch.rows[index, 0] = origin
         scratch.rows[index, 1] = target
-        scratch.rows[index, 2] = kind
+        scratch.rows[index, 2] = move_class
     return count, played
 
 
@@ -125,9 +125,9 @@ def _dot(inputs, row):
 
 @float_inlined
 def _forward(weights, scratch, count):
-    """Writes the logits of the moves that `_read` has found. Mutates `scratch`."""
+    """Writes the logits of the moves that `_read_sample` has found. Mutates `scratch`."""
     for index in range(scratch.inputs.size):
-        scratch.inputs[index] = np.float32(scratch.integers[index]) * _SHARE
+        scratch.inputs[index] = np.float32(scratch.integers[index]) * _INPUT_UNIT
     last = np.int64(-1)
     of_origin = _ZERO
     for index in range(count):
@@ -172,7 +172,7 @@ def add_policy_gradients(network, weights, samples, chunks, scratch, gradient):
     loss = 0.0
     for number in range(chunks.size):
         for sample in range(chunks[number] * CHUNK, (chunks[number] + 1) * CHUNK):
-            count, played = _read(network, samples[sample], scratch)
+            count, played = _read_sample(network, samples[sample], scratch)
             if played < 0:
                 continue
             _forward(weights, scratch, count)
@@ -195,20 +195,21 @@ def add_policy_gradients(network, weights, samples, chunks, scratch, gradient):
 
 @float_kernel
 def rate_samples(network, weights, samples, scratch, ranks):
-    """Writes how many quiet moves rate above the played one into `ranks`, int64[n], for SAMPLE[n]; -1 if none counts.
+    """Writes how many other quiet moves rate at least as high as the played one into `ranks`, int64[n], for SAMPLE[n].
 
-    Returns the sum of the losses, float64. Mutates `scratch` (PolicyScratch) and `ranks`.
+    Writes -1 if a position teaches nothing. Returns the sum of the losses, float64. Mutates `scratch` (PolicyScratch)
+    and `ranks`.
     """
     loss = 0.0
     for sample in range(samples.size):
-        count, played = _read(network, samples[sample], scratch)
+        count, played = _read_sample(network, samples[sample], scratch)
         ranks[sample] = -1
         if played < 0:
             continue
         _forward(weights, scratch, count)
         above = np.int64(0)
         for index in range(count):
-            above += scratch.logits[index] > scratch.logits[played]
+            above += index != played and scratch.logits[index] >= scratch.logits[played]
         ranks[sample] = above
         loss += _loss(scratch, count, played)
     return loss
