@@ -20,7 +20,6 @@ import numpy as np
 from engine.board.attacks import bishop_attacks, rook_attacks
 from engine.board.bits import U0, bit, lsb, without_lsb
 from engine.board.exchange import check_squares, see_ge
-from engine.board.generate import captured_east, captured_west
 from engine.board.moves import move_origin, move_target
 from engine.board.position import BISHOP, KNIGHT, OCCUPIED, PAWN, QUEEN, ROOK, king_square, piece_at
 from engine.board.tables import KING_ATTACKS, KNIGHT_ATTACKS
@@ -29,6 +28,7 @@ from eval.kernels.accumulator import accumulator_start, update
 from eval.kernels.features import orientation
 from eval.kernels.vectors import activate_bytes, byte_dot
 from eval.network.layout import ORIGIN_ROWS
+from eval.terms.masks import pawn_attacks
 
 
 @inlined
@@ -37,7 +37,7 @@ def _enemy_attacks(position):
     pieces, occupied = position.pieces, position.pieces[OCCUPIED]
     enemy = position.turn ^ 1
     theirs = position.colors[enemy]
-    pawns = captured_west(pieces[PAWN] & theirs, enemy) | captured_east(pieces[PAWN] & theirs, enemy)
+    pawns = pawn_attacks(pieces[PAWN] & theirs, enemy)
     minors, rooks = U0, U0
     everything = pawns | KING_ATTACKS[king_square(position, enemy)]
     remaining = theirs & pieces[KNIGHT]

@@ -294,8 +294,7 @@ def _export_policy(trainer: PolicyTrainer, output: Output) -> dict[str, Any]:
     from eval.network.format import write_network
     from eval.training.quantise import with_policy
 
-    validation, _ = trainer.validate()
-    facts = _facts(trainer, validation)
+    facts = _facts(trainer, trainer.state.log[-1].validation)
     facts["hits"] = trainer.measure(with_policy(trainer.network, trainer.weights, {}))
     write_network(output, with_policy(trainer.network, trainer.weights, facts))
     return facts
