@@ -247,7 +247,7 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
         raise SpsaError("--engine: dir and restart are not supported")
     if not parameters:
         # Without --only, tunables that cannot affect these games are left out, because they would only drift.
-        table = [row for row in tunables.TUNABLES if chosen.only or _matters(row, engine.limit.has_clock)]
+        table = [row for row in tunables.TUNABLES if chosen.only or _matters(row, engine)]
         parameters = select(table, chosen.only or ())
     games = MatchDescription(
         engines=(replace(engine, name=PLUS), replace(engine, name=MINUS)),
@@ -259,9 +259,13 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
     return Run(tuple(parameters), schedule, games, options.seed or 0)
 
 
-def _matters(tunable: Tunable, has_clock: bool) -> bool:
-    """Returns whether a tunable can affect games of one-thread engines, with or without a clock (`has_clock`)."""
-    return tunable.name != "vote_base" and (has_clock or not tunable.name.startswith("time_"))
+def _matters(tunable: Tunable, engine: EngineSpec) -> bool:
+    """Returns whether a tunable can affect games between engines that are like `engine` and have one thread."""
+    if tunable.name.startswith("time_"):
+        return engine.limit.has_clock
+    if tunable.name.startswith("policy_"):
+        return any(name.lower() == "usepolicy" and value.lower() == "true" for name, value in engine.options)
+    return tunable.name != "vote_base"
 
 
 def _settings(run: Run, options: argparse.Namespace) -> dict[str, Any]:

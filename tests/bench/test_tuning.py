@@ -180,3 +180,20 @@ def test_what_an_interrupted_run_has_found_is_written_only_on_demand(
     assert command.main(arguments(state, "--iterations", "9", "--gain", "0.5")) == 1
     assert "--resume continues" in capsys.readouterr().err
     assert command.main(["--state", str(state), "--show"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "starts"),
+    [
+        ((), set()),
+        (("--tc", "1+0.01"), {"time"}),
+        (("--engine", "cmd=secateur", "arg=--tuning", "option.UsePolicy=true"), {"policy"}),
+    ],
+)
+def test_only_tunables_that_can_matter_are_tuned_by_default(
+    options: tuple[str, ...], starts: set[str], tmp_path: Path
+) -> None:
+    run = command._run(command.parser().parse_args(["--state", str(tmp_path / "run.jsonl"), *options]))
+    names = {row.name for row in run.parameters}
+    assert {name.split("_")[0] for name in names} & {"time", "policy", "vote"} == starts
+    assert "rfp_margin" in names
