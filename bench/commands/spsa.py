@@ -71,7 +71,7 @@ def parser() -> Parser:
         "--only",
         nargs="+",
         metavar="NAME",
-        help="names of tunables; * and ? are wildcards (default: all that affect one-thread games at this limit)",
+        help="names of tunables; * and ? are wildcards (default: all that affect one-thread games at this limit, except switches)",
     )
     how.add_argument("--iterations", type=int, help=f"iterations of the whole run (default {DEFAULTS['iterations']})")
     how.add_argument(
@@ -260,7 +260,9 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
 
 
 def _matters(tunable: Tunable, engine: EngineSpec) -> bool:
-    """Returns whether a tunable can affect games between engines that are like `engine` and have one thread."""
+    """Returns whether a tunable is no switch and can affect games of engines like `engine` that have one thread."""
+    if (tunable.low, tunable.high) == (0, 1):
+        return False  # games with and without the technique say more (`secateur ablation`)
     if tunable.name.startswith("time_"):
         return engine.limit.has_clock
     if tunable.name.startswith("policy_"):
