@@ -45,6 +45,7 @@ _NO_REDUCTION: Final = {
     "lmr_base": 0,
     "lmr_factor": 0,
     "lmr_history_divisor": 1_000_000_000,
+    "lmr_capture_divisor": 1_000_000_000,
     "lmr_not_improving": 0,
     "lmr_cut_node": 0,
     "lmr_tt_noisy": 0,
@@ -54,7 +55,6 @@ _NO_REDUCTION: Final = {
 #: Every technique that can be switched off by itself, roughly in the order in which the search applies them.
 TECHNIQUES: Final = (
     Technique("aspiration", "aspiration windows", {"aspiration_depth": 1000}),
-    Technique("check-extension", "check extension", _plain("check_extension")),
     Technique("tt-cutoffs", "transposition table cutoffs", _plain("tt_cutoffs"), ("table",)),
     Technique(
         "correction-history",
@@ -86,6 +86,7 @@ TECHNIQUES: Final = (
     Technique("late-move-reduction", "late move reduction", _NO_REDUCTION),
     Technique("lmr-tt-noisy", "more reduction if the TT move is noisy", {"lmr_tt_noisy": 0}),
     Technique("lmr-cutoffs", "more reduction after many cutoffs at the next ply", {"lmr_cutoffs": 0}),
+    Technique("lmr-capture-history", "reduction of captures by their history", {"lmr_capture_divisor": 1_000_000_000}),
     Technique(
         "deeper-shallower",
         "re-searches a ply deeper or shallower",

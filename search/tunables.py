@@ -42,8 +42,6 @@ TUNABLES: Final = (
     Tunable("aspiration_depth", 4, 2, 8, 1),
     Tunable("aspiration_window", 20, 5, 80, 4),
     Tunable("aspiration_growth", 200, 125, 400, 15),
-    # Check extension: how many plies deeper a node in check is searched.
-    Tunable("check_extension", 1, 0, 1, 1),
     # Correction history: weights of pawns, of each side's pieces and of the last two moves, in hundredths.
     Tunable("correction_pawns", 100, 0, 300, 15),
     Tunable("correction_pieces", 75, 0, 300, 15),
@@ -92,10 +90,12 @@ TUNABLES: Final = (
     Tunable("see_depth", 8, 4, 12, 1),
     Tunable("see_noisy_margin", 90, 30, 180, 8),
     Tunable("see_quiet_margin", 25, 10, 60, 3),
-    # Late move reduction: base and factor of the logarithms, in %; the history that changes the reduction by a ply.
+    # Late move reduction: base and factor of the logarithms, in %; the history of a quiet move, and of a capture, that
+    # changes the reduction by a ply.
     Tunable("lmr_base", 80, 0, 160, 8),
     Tunable("lmr_factor", 45, 25, 70, 3),
     Tunable("lmr_history_divisor", 8000, 3000, 16000, 600),
+    Tunable("lmr_capture_divisor", 8000, 3000, 32000, 1200),
     # Changes of the reduction, in hundredths of a ply. Smaller: for captures and promotions; in PV nodes; for killers;
     # for checks. Larger: if the side to move is not improving; if a cutoff is expected.
     Tunable("lmr_noisy", 100, 0, 300, 15),
@@ -112,11 +112,13 @@ TUNABLES: Final = (
     Tunable("deeper_margin", 60, 10, 150, 8),
     Tunable("shallower_margin", 8, 0, 40, 3),
     # Singular extension: least depth; how many plies shallower the TT entry may be; margin for each ply of depth,
-    # in hundredths of a centipawn; further margin of a double extension, centipawns.
+    # in hundredths of a centipawn; further margin of a double extension, centipawns; how many plies shallower a TT move
+    # that is not singular is searched.
     Tunable("singular_depth", 7, 5, 10, 1),
     Tunable("singular_tt_slack", 3, 1, 5, 1),
     Tunable("singular_margin", 200, 50, 400, 20),
     Tunable("double_extension_margin", 20, 0, 60, 4),
+    Tunable("negative_extension", 2, 1, 4, 1),
     # Delta pruning: how far below alpha static evaluation plus victim may be before a capture is skipped, centipawns.
     Tunable("delta_margin", 150, 50, 300, 15),
     # Quiescence: the most that a tried move may lose by SEE, centipawns.
@@ -190,7 +192,6 @@ def defaults() -> dict[str, int]:
 #: Values by name that switch off reductions, extensions, corrections, TT scores and nearly all pruning (see `plain`).
 OFF: Final = {
     "tt_cutoffs": 0,
-    "check_extension": 0,
     "correction_pawns": 0,
     "correction_pieces": 0,
     "correction_moves": 0,

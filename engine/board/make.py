@@ -207,13 +207,13 @@ def key_after_null_move(position):
 def make_null_move(position, child):
     """Writes the position after a null move into `child`. The side to move must not be in check.
 
-    `halfmoves` restarts at 0, so that positions before a null move do not count as repeated after it.
+    A null move is a ply without a capture or pawn move, so `halfmoves` goes on.
     """
     copy_record(child, position)
     child.key = key_after_null_move(position)
     child.ep_square = NO_SQUARE
     child.turn = position.turn ^ 1
-    child.halfmoves = 0
+    child.halfmoves = position.halfmoves + 1
     update_checks(child)
 
 

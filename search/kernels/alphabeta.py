@@ -10,17 +10,18 @@ import numpy as np
 
 from engine.board.bits import U0
 from engine.board.exchange import see_ge
-from engine.board.moves import NO_MOVE, is_noisy
+from engine.board.moves import NO_MOVE, is_capture, is_noisy
 from engine.board.position import has_non_pawn_material
 from engine.compiler.jit import kernel, subkernel
 from eval.kernels.accumulator import forget_accumulators
 from search.kernels import node, picker
 from search.kernels import tracing as trace
 from search.kernels.correction import corrected_eval, update_correction_history
-from search.kernels.history import quiet_history, update_histories
+from search.kernels.history import capture_history, quiet_history, update_histories
 from search.kernels.quiescence import CHECK_PLIES, quiescence
 from search.kernels.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
 from search.kernels.transposition import entry_bound, entry_depth, entry_eval, entry_move, entry_score, probe, store
+from search.kernels.worker import GAME_KEYS
 from search.limits import MAX_PLY
 
 #: From this many plies without a capture or pawn move on (100 are a draw), block 5 allows no TT cutoff.
@@ -57,16 +58,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     tune = worker.tune
     in_check = position.checkers != U0
     excluded = frame.excluded
-    asked_depth = depth
 
-    # 1. Check extension: a check must be answered before the position can be judged.
-    #      when     in check, not at the root, not in a singular search of the same position
-    #      formula  depth + check_extension
-    #      worth    +7.0 +- 36.5  [ledger: check-extension]
-    if in_check and ply > 0 and excluded == NO_MOVE:
-        depth += tune.check_extension
-
-    # 2. Horizon: quiescence continues with noisy moves, checks and evasions only.
+    # 1. Horizon: quiescence continues with noisy moves, checks and evasions only.
     #      when     depth <= 0 or ply >= MAX_PLY
     #      formula  the value of quiescence, which tries quiet checks in its first CHECK_PLIES plies
     if depth <= 0 or ply >= MAX_PLY:
@@ -74,7 +67,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
     frame.pv_length = 0
     is_pv = beta - alpha > 1
-    trace.entered(worker, ply, asked_depth, depth, alpha, beta, cut_node)
+    trace.entered(worker, ply, depth, alpha, beta, cut_node)
+    # 2. Stop: time is up, the GUI asks for it, or the search has visited all the nodes that it may.
+    #      formula  0, and worker.aborted is set, so that no node above uses the value
     if node.must_stop(worker):
         return np.int64(0)
 
@@ -165,7 +160,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         # 8. Razoring: if eval is this far below alpha, only a noisy move or a check is likely to beat alpha.
         #      when     depth <= razor_depth, alpha is not a mate for us
         #      formula  eval + razor_base + razor_slope * depth * depth <= alpha, and quiescence fails low
-        #      worth    -5.6 +- 25.0  [ledger: razoring]
+        #      worth    +5.4 +- 16.9  [ledger: razoring-network]
         if (
             depth <= tune.razor_depth
             and alpha < MATE_BOUND
@@ -280,8 +275,11 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      formula  singular_beta = tt_score - singular_margin / 100 * depth
     #               score = the value of a search of the other moves to depth (depth - 1) / 2
     #               if score < singular_beta: +1 ply; +2 if by more than double_extension_margin, except in PV nodes
-    #               else if singular_beta >= beta: returns singular_beta (multi-cut); else if tt_score >= beta: -1 ply
+    #               else if singular_beta >= beta: returns singular_beta (multi-cut)
+    #               else if tt_score >= beta, or in cut nodes: negative_extension plies less
     #      worth    +31.4 +- 40.0  [ledger: singular-extension]
+    #               of negative_extension in cut nodes  +7.0 +- 16.9  [ledger: idea-negative-cut]
+    #               of 2 plies, not 1, with tt_score >= beta  +3.1 +- 16.9  [ledger: idea-negative-beta]
     extension = np.int64(0)
     if (
         ply > 0
@@ -308,8 +306,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 extension = np.int64(2)
         elif singular_beta >= beta:
             return trace.ended(worker, trace.MULTI_CUT, singular_beta)
-        elif tt_score >= beta:
-            extension = np.int64(-1)
+        elif tt_score >= beta or cut_node != 0:
+            extension = -tune.negative_extension
 
     # 14. The moves, best first (see `search.kernels.picker`).
     if ply == 0:
@@ -402,12 +400,15 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #               below, one per line (lmr_check after the move is made)
         #      worth    of lmr_tt_noisy  +10.1 +- 9.9  [ledger: idea-table-noisy]
         #               of lmr_cutoffs  +28.5 +- 9.9  [ledger: idea-cutoffs]
+        #               of lmr_capture_divisor  +5.6 +- 16.7  [ledger: idea-capture-reduction]
         #               of the whole  +188.5 +- 47.6  [ledger: late-move-reduction]
         is_killer = move == frame.killers[0] or move == frame.killers[1]
         if is_quiet:
             reduction -= 100 * history // tune.lmr_history_divisor
         else:
             reduction -= tune.lmr_noisy
+            if is_capture(move):
+                reduction -= 100 * capture_history(worker, position, move) // tune.lmr_capture_divisor
         reduction += tune.lmr_not_improving * (1 - improving)
         reduction += tune.lmr_cut_node * cut_node
         reduction += tune.lmr_tt_noisy * noisy_tt_move
@@ -429,7 +430,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #      formula  first move: (alpha, beta); others: (alpha, alpha + 1), reduced. If reduced and score > alpha:
         #               the same window to the full depth, a ply deeper if score > best_score + deeper_margin, a ply
         #               shallower if score < best_score + shallower_margin. Then, if score > alpha: (alpha, beta)
-        #      worth    of the ply deeper or shallower  -11.1 +- 24.9  [ledger: deeper-shallower]
+        #      worth    of the ply deeper or shallower  +13.5 +- 17.5  [ledger: deeper-shallower-network]
         new_depth = depth - 1
         if move == tt_move:
             new_depth += extension
@@ -512,6 +513,7 @@ def search_window(worker, tt, depth, alpha, beta):
     """
     worker.nmp_min_ply = 0
     worker.root_depth = depth
+    worker.stack[0].since_null = np.int64(GAME_KEYS)
     worker.stack[1].cutoffs = 0
     forget_accumulators(worker.accumulators, 0)
     trace.searching(worker, trace.WINDOW, 0, 0)

@@ -4,8 +4,8 @@
     butterfly_history      [color][origin][target]                      not measured
     continuation_history   [earlier move][move], 1 and 2 plies back     -5.2 +- 37.3  [ledger: continuation-history]
     capture_history        [color][piece][target][captured piece]       +10.4 +- 39.9  [ledger: capture-history]
-    killers                [ply], two moves, tried before the quiets    -13.9 +- 37.1  [ledger: killers]
-    counter_moves          [earlier move], tried after the killers      +5.9 +- 10.0  [ledger: idea-counters]
+    killers                [ply], two moves, tried before the quiets    both: +6.2 +- 16.7  [ledger: killers-network]
+    counter_moves          [earlier move], tried after the killers      alone: +5.9 +- 10.0  [ledger: idea-counters]
 
 `gravity` is the update formula of the first three tables. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
 """

@@ -35,7 +35,7 @@ def is_draw(worker, ply):
     """Returns whether the position at `ply`, not the root, is a draw by repetition, fifty moves or lack of material."""
     position = worker.stack[ply].position
     return (
-        is_repetition(worker.keys, worker.root_index + ply, position.halfmoves, ply)
+        is_repetition(worker.keys, worker.root_index + ply, min(position.halfmoves, worker.stack[ply].since_null), ply)
         or is_fifty_move_draw(position)
         or has_insufficient_material(position)
     )
@@ -47,6 +47,7 @@ def _enter(worker, ply, move, continuation):
     frame = worker.stack[ply]
     frame.move = move
     frame.continuation = continuation
+    worker.stack[ply + 1].since_null = frame.since_null + 1 if move != NO_MOVE else 0
     forget_accumulators(worker.accumulators, ply + 1)
     worker.keys[worker.root_index + ply + 1] = worker.stack[ply + 1].position.key
     worker.nodes += 1

@@ -25,7 +25,7 @@ from search.kernels.transposition import (
 from search.limits import MAX_PLY
 
 #: The number of plies at the start of quiescence in which quiet checks are tried, too.
-#: worth  +5.2 +- 38.5  [ledger: quiescence-checks]
+#: worth  +4.4 +- 16.7  [ledger: quiescence-checks-network]
 CHECK_PLIES = 1
 
 

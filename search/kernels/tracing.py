@@ -178,15 +178,15 @@ def searching(worker, search, reduction, extension):
 
 
 @hook
-def entered(worker, ply, asked, depth, alpha, beta, cut):
-    """Records the start of a main search node. `asked` is the depth before the check extension, `cut` is `cut_node`."""
-    _enter(worker, ply, asked, depth, alpha, beta, cut, 0)
+def entered(worker, ply, depth, alpha, beta, cut):
+    """Records the start of a node of the main search; `cut` is its `cut_node`."""
+    _enter(worker, ply, depth, alpha, beta, cut, 0)
 
 
 @hook
 def entered_quiescence(worker, ply, alpha, beta):
     """Records the start of a node of quiescence."""
-    _enter(worker, ply, 0, 0, alpha, beta, 0, 1)
+    _enter(worker, ply, 0, alpha, beta, 0, 1)
 
 
 @hook
@@ -291,9 +291,9 @@ def _expectation(worker, parent, search, alpha, beta, cut, is_quiescence):
 
 
 @subkernel
-def _enter(worker, ply, asked, depth, alpha, beta, cut, is_quiescence):
+def _enter(worker, ply, depth, alpha, beta, cut, is_quiescence):
     trace = worker.recording
-    search, reduction, extension = trace.search, trace.reduction, trace.extension + depth - asked
+    search, reduction, extension = trace.search, trace.reduction, trace.extension
     # Unless `searching` says otherwise, the next node is the first search of a move.
     trace.search = MOVE
     trace.reduction = 0

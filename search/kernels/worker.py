@@ -60,6 +60,9 @@ FRAME: Final = np.dtype(
         ("counter", np.int64),
         # Fail highs at this ply, also in singular searches, since the node two plies earlier was last entered.
         ("cutoffs", np.int64),
+        # Plies since the last null move, at least GAME_KEYS if the line has none: no position before a null move counts
+        # as repeated after it.
+        ("since_null", np.int64),
         # The move that led to the next frame; NO_MOVE for a null move.
         ("move", np.int64),
         # That move as an index into the continuation history, 0 to 767; NO_CONTINUATION for a null move.

@@ -67,9 +67,6 @@ def prove_null_move(board: chess.Board, position: Any) -> None:
     child = new_position()
     make_null_move(position, child)
     board.push(chess.Move.null())
-    # python-chess counts the null move; here the count starts anew, because no repetition reaches back over it.
-    assert child["halfmoves"] == 0
-    child["halfmoves"] = board.halfmove_clock
     assert agree(child, board), board.fen()
     board.pop()
 

@@ -107,3 +107,44 @@ def test_the_search_evaluates_as_eval_says(run_python: Callable[..., str], tmp_p
     assert network == 500
     assert drawn == [0, 0]
     assert mated > 500
+
+
+# Each line of moves from the start position, "0000" for a null move, and whether its last position is a repetition.
+REPETITIONS = """
+import sys
+import chess
+from engine.board.convert import encode, write_board
+from search.kernels import node
+from search.kernels.worker import GAME_KEYS, new_worker
+
+for line in sys.argv[1:]:
+    worker, board = new_worker(), chess.Board()
+    write_board(board, worker.stack[0].position)
+    worker.stack[0].since_null = GAME_KEYS
+    worker.keys[0] = worker.stack[0].position.key
+    for ply, text in enumerate(line.split()):
+        move = chess.Move.from_uci(text)
+        if move:
+            node.play(worker, ply, encode(board, move))
+        else:
+            node.play_null_move(worker, ply)
+        board.push(move)
+        assert worker.stack[ply + 1].position.halfmoves == board.halfmove_clock
+    print(bool(node.is_draw(worker, board.ply())))
+"""
+
+THERE, BACK, REPLY, RETURN = "b1c3", "c3b1", "b8c6", "c6b8"
+
+
+def test_no_position_before_a_null_move_is_repeated_after_it(run_python: Callable[..., str]) -> None:
+    shuffle = (REPLY, BACK, RETURN, THERE)
+    lines = {
+        (THERE, *shuffle): True,
+        (THERE, *shuffle[:2]): False,
+        # The last position has been on the board before the null moves.
+        (THERE, "0000", BACK, "0000", THERE): False,
+        # The null move comes first, and the moves after it repeat a position.
+        ("0000", REPLY, THERE, RETURN, BACK, REPLY): True,
+    }
+    found = run_python(REPETITIONS, *(" ".join(line) for line in lines), NUMBA_DISABLE_JIT="1").split()
+    assert found == [str(expected) for expected in lines.values()]

@@ -153,7 +153,8 @@ def material_searcher() -> Searcher:
 def test_a_bare_king_is_mated(material_searcher: Searcher, fen: str, depth: int) -> None:
     """Within the fifty moves, although most of these searches are too shallow to see the mate."""
     played = game(fen)
-    while played.board.outcome(claim_draw=True) is None:
+    # `outcome(claim_draw=True)` would also end the game where a move that nobody plays could repeat a position.
+    while played.board.outcome() is None and not (played.board.is_repetition() or played.board.is_fifty_moves()):
         best = material_searcher.search(played, Limits(depth=depth)).best
         assert best is not None
         played.push(best)
