@@ -71,8 +71,8 @@ def parser() -> Parser:
         "--only",
         nargs="+",
         metavar="NAME",
-        help="names of tunables; * and ? are wildcards (default: all that affect one-thread games at this limit, except "
-        "switches)",
+        help="names of tunables; * and ? are wildcards (default: all that affect one-thread games at this limit, "
+        "except switches)",
     )
     how.add_argument("--iterations", type=int, help=f"iterations of the whole run (default {DEFAULTS['iterations']})")
     how.add_argument(
