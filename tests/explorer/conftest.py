@@ -61,7 +61,7 @@ for name, position, depth in searched:
 _, tactics, depth = searched[1]
 # Deep enough for quiet moves that have failed time and again.
 documents["deep"] = record(game(searched[2][1]), Limits(depth=12))
-# Deep enough for singular searches of positions with a single legal move.
+# Deep enough for many singular searches.
 documents["deeper"] = record(game(tactics), Limits(depth=13))
 documents["classical"] = record(game(tactics), Limits(depth=depth), classical=True)
 documents["small"] = record(game(tactics), Limits(depth=depth), 1000)
@@ -76,16 +76,22 @@ documents["chess960"] = record(shuffled, Limits(depth=5))
 costs = costs_of_search(documents["tactics"], Job())
 nodes, last = documents["tactics"]["nodes"], documents["tactics"]["iterations"][-1]
 ends = [reason["key"] for reason in documents["tactics"]["reasons"]]
+
+def moves_to(row):
+    moves = []
+    while nodes["parent"][row] >= 0:
+        if nodes["move"][row] >= 0:  # not where the search looks at the same position again
+            moves.insert(0, documents["tactics"]["moves"][nodes["move"][row]])
+        row = nodes["parent"][row]
+    return moves
+
+# A game cannot contain null moves.
 row = next(
     row
     for row in range(last["first_node"], last["last_node"])
-    if ends[nodes["end"][row]] == "reverse-futility" and nodes["depth"][row] >= 2
+    if ends[nodes["end"][row]] == "reverse-futility" and nodes["depth"][row] >= 2 and "0000" not in moves_to(row)
 )
-at, moves = row, []
-while nodes["parent"][at] >= 0:
-    moves.insert(0, documents["tactics"]["moves"][nodes["move"][at]])
-    at = nodes["parent"][at]
-at_row = costs_at(game(f"{tactics} moves {' '.join(moves)}"), nodes["depth"][row], ["reverse-futility"], Job())
+at_row = costs_at(game(f"{tactics} moves {' '.join(moves_to(row))}"), nodes["depth"][row], ["reverse-futility"], Job())
 
 job = Job()
 timer = Timer(0.3, job.stop)

@@ -45,7 +45,7 @@ def test_hooks_are_nothing_in_the_playing_build() -> None:
 
     def watched(worker: Any, value: Any) -> Any:
         tracing.searching(worker, tracing.MOVE, value, 0)
-        tracing.entered(worker, value, value, value, value, value, 0)
+        tracing.entered(worker, value, value, value, value, 0)
         tracing.entered_quiescence(worker, value, value, value)
         tracing.shortened(worker, value)
         tracing.evaluated(worker, value, value, 0)
