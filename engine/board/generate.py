@@ -90,6 +90,29 @@ def evasion_mask(position, king):
     return BETWEEN[king, lsb(checkers)] | checkers
 
 
+@subkernel
+def attacked_squares(position, by):
+    """Returns the squares that the pieces of colour `by` attack, as uint64. All pieces block sliders."""
+    men = position.colors[by]
+    pieces = position.pieces
+    occupied = pieces[OCCUPIED]
+    pawns = pieces[PAWN] & men
+    attacked = captured_west(pawns, by) | captured_east(pawns, by) | KING_ATTACKS[king_square(position, by)]
+    knights = pieces[KNIGHT] & men
+    while knights != U0:
+        attacked |= KNIGHT_ATTACKS[lsb(knights)]
+        knights = without_lsb(knights)
+    diagonal = (pieces[BISHOP] | pieces[QUEEN]) & men
+    while diagonal != U0:
+        attacked |= bishop_attacks(lsb(diagonal), occupied)
+        diagonal = without_lsb(diagonal)
+    straight = (pieces[ROOK] | pieces[QUEEN]) & men
+    while straight != U0:
+        attacked |= rook_attacks(lsb(straight), occupied)
+        straight = without_lsb(straight)
+    return attacked
+
+
 @inlined
 def safe_king_steps(position, king, wanted):
     """Returns the squares of `wanted` to which the king on `king` can step without being attacked there, as uint64."""

@@ -17,7 +17,7 @@ from eval.kernels.accumulator import forget_accumulators
 from search.kernels import node, picker
 from search.kernels import tracing as trace
 from search.kernels.correction import corrected_eval, update_correction_history
-from search.kernels.history import capture_history, quiet_history, update_histories
+from search.kernels.history import capture_history, find_threats, quiet_history, update_histories
 from search.kernels.quiescence import CHECK_PLIES, quiescence
 from search.kernels.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
 from search.kernels.transposition import entry_bound, entry_depth, entry_eval, entry_move, entry_score, probe, store
@@ -310,6 +310,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             extension = -tune.negative_extension
 
     # 14. The moves, best first (see `search.kernels.picker`).
+    find_threats(worker, ply)
     if ply == 0:
         picker.start_root(worker)
     else:

@@ -1,7 +1,8 @@
 """Histories: how well moves have done. Cutoffs update them; move ordering, pruning and reductions read them.
 
     table                  index                                        worth
-    butterfly_history      [color][origin][target]                      not measured
+    butterfly_history      [color][is the origin attacked]              not measured; with the attacks
+                           [is the target attacked][origin][target]     +13.9 +- 19.3  [ledger: threats]
     continuation_history   [earlier move][move], 1 and 2 plies back     -5.2 +- 37.3  [ledger: continuation-history]
     capture_history        [color][piece][target][captured piece]       +10.4 +- 39.9  [ledger: capture-history]
     killers                [ply], two moves, tried before the quiets    both: +6.2 +- 16.7  [ledger: killers-network]
@@ -15,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.board.exchange import captured_piece
+from engine.board.generate import attacked_squares
 from engine.board.moves import NO_MOVE, is_capture, is_noisy, move_origin, move_target
 from engine.board.position import piece_at
 from engine.compiler.jit import inlined
@@ -54,11 +56,30 @@ def earlier_continuation(worker, ply, back):
 
 
 @inlined
+def find_threats(worker, ply):
+    """Sets `frame.threats` at `ply`. The butterfly histories of the position can then be used. Mutates `worker`.
+
+    A move that leaves an attacked square differs from the same move without need, and so does one to an attacked
+    square. (The idea is from the engine Ethereal by Andrew Grant.)
+    """
+    frame = worker.stack[ply]
+    frame.threats = attacked_squares(frame.position, frame.position.turn ^ 1)
+
+
+@inlined
+def _is_threatened(worker, ply, square):
+    """Returns 1 if the opponent attacks `square` at `ply`, else 0, as int64."""
+    return np.int64((worker.stack[ply].threats >> np.uint64(square)) & np.uint64(1))
+
+
+@inlined
 def quiet_history(worker, ply, move):
     """Returns the sum of a quiet move's butterfly and continuation histories, int64 within +-3 * HISTORY_LIMIT."""
     position = worker.stack[ply].position
     number = continuation_of(position, move)
-    butterfly = np.int64(worker.butterfly_history[position.turn, move_origin(move), move_target(move)])
+    origin, target = move_origin(move), move_target(move)
+    away, into = _is_threatened(worker, ply, origin), _is_threatened(worker, ply, target)
+    butterfly = np.int64(worker.butterfly_history[position.turn, away, into, origin, target])
     answer = np.int64(worker.continuation_history[earlier_continuation(worker, ply, 1), number])
     follow_up = np.int64(worker.continuation_history[earlier_continuation(worker, ply, 2), number])
     return butterfly + answer + follow_up
@@ -78,8 +99,9 @@ def update_quiet_history(worker, ply, move, bonus):
     """Updates a quiet move's histories, each by its tunable share of `bonus` (see `gravity`). Mutates `worker`."""
     position = worker.stack[ply].position
     color, origin, target = position.turn, move_origin(move), move_target(move)
-    value = np.int64(worker.butterfly_history[color, origin, target])
-    worker.butterfly_history[color, origin, target] = gravity(
+    away, into = _is_threatened(worker, ply, origin), _is_threatened(worker, ply, target)
+    value = np.int64(worker.butterfly_history[color, away, into, origin, target])
+    worker.butterfly_history[color, away, into, origin, target] = gravity(
         value, worker.tune.butterfly_share * bonus // 100, HISTORY_LIMIT
     )
     number = continuation_of(position, move)

@@ -10,6 +10,7 @@ from engine.board.moves import NO_MOVE, is_noisy, is_promotion
 from engine.compiler.jit import subkernel
 from search.kernels import tracing as trace
 from search.kernels.correction import corrected_eval
+from search.kernels.history import find_threats
 from search.kernels.node import evaluate, is_draw, is_tt_cutoff, must_stop, play, prefetch_move, update_pv
 from search.kernels.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, next_move, start, usable_tt_move
 from search.kernels.score import DRAW, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
@@ -96,6 +97,8 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
         has_checks = check_plies > 0 and worker.tune.quiescence_checks != 0
         quiets = np.int64(CHECKS_ONLY) if has_checks else np.int64(NO_QUIETS)
 
+    if quiets != NO_QUIETS:
+        find_threats(worker, ply)
     start(worker, ply, usable_tt_move(position, tt_move, quiets), quiets)
     best_move = np.int64(NO_MOVE)
     move_count = np.int64(0)

@@ -60,6 +60,8 @@ FRAME: Final = np.dtype(
         ("counter", np.int64),
         # Fail highs at this ply, also in singular searches, since the node two plies earlier was last entered.
         ("cutoffs", np.int64),
+        # The squares that the opponent attacks, for the butterfly history (see `find_threats`).
+        ("threats", np.uint64),
         # Plies since the last null move, at least GAME_KEYS if the line has none: no position before a null move counts
         # as repeated after it.
         ("since_null", np.int64),
@@ -109,8 +111,9 @@ WORKER: Final = np.dtype(
         # Zobrist keys of the game and the line; the root's key has index root_index.
         ("root_index", np.int64),
         ("keys", np.uint64, (GAME_KEYS + MAX_PLY + 2,)),
-        # [color][origin][target]: how well a quiet move has done recently, within +-HISTORY_LIMIT.
-        ("butterfly_history", np.int16, (2, 64, 64)),
+        # [color][is the origin attacked][is the target attacked][origin][target]: how well a quiet move has done
+        # recently, within +-HISTORY_LIMIT.
+        ("butterfly_history", np.int16, (2, 2, 2, 64, 64)),
         # [color][moving piece][target][captured piece]: the same for captures.
         ("capture_history", np.int16, (2, 7, 64, 7)),
         # [earlier move][move]: how well a quiet move answered or followed up another. A move is the number

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import chess
+import numpy as np
 import pytest
 
 from engine.board.convert import encode, from_board, new_position
+from engine.board.generate import attacked_squares
 from engine.board.make import make_null_move
 from engine.board.moves import CAPTURE, PROMOTION
 from tests.board.board_kernels import Survey, Surveyor, fields
@@ -59,6 +61,16 @@ def prove_children(board: chess.Board, found: Survey, moves: list[chess.Move]) -
         child = found.children[index]
         assert agree(child, board), (board.fen(), fields(child), fields(from_board(board)))
         board.pop()
+
+
+def test_attacked_squares() -> None:
+    rng = random.Random(5)
+    for _ in range(300):
+        board = scattered_position(rng, most=20)
+        position = from_board(board)
+        for color in chess.COLORS:
+            attacked = sum(1 << square for square in chess.SQUARES if board.is_attacked_by(color, square))
+            assert int(attacked_squares(position, np.int64(color))) == attacked, board.fen()
 
 
 def prove_null_move(board: chess.Board, position: Any) -> None:

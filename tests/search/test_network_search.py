@@ -145,7 +145,7 @@ def material_searcher() -> Searcher:
     ("fen", "depth"),
     [
         pytest.param("8/8/8/3k4/8/8/4Q3/3K4 w - - 0 1", 5, id="KQK"),
-        pytest.param("8/8/8/3k4/8/8/4R3/3K4 w - - 0 1", 6, id="KRK"),
+        pytest.param("8/8/8/3k4/8/8/4R3/3K4 w - - 0 1", 7, id="KRK"),
         pytest.param("8/8/8/3k4/8/8/4R3/3K4 w - - 0 1", 8, id="KRK-8"),
         pytest.param("k7/8/8/8/8/2KBN3/8/8 w - - 0 1", 10, id="KBNK"),
     ],

@@ -174,10 +174,25 @@ def test_better_history_comes_first() -> None:
     for name in ("butterfly_history", "capture_history", "continuation_history"):
         pick.worker[name] = 0
     favourite = chess.Move.from_uci("b1c3")
-    pick.worker["butterfly_history"][1, favourite.from_square, favourite.to_square] = 1
+    pick.worker["butterfly_history"][1, 0, 0, favourite.from_square, favourite.to_square] = 1
     assert pick(board)[0] == encode(board, favourite)
-    pick.worker["butterfly_history"][1, favourite.from_square, favourite.to_square] = -1
+    pick.worker["butterfly_history"][1, 0, 0, favourite.from_square, favourite.to_square] = -1
     assert pick(board)[-1] == encode(board, favourite)
+
+
+@pytest.mark.parametrize(
+    ("threats", "place"), [((), 0), ((chess.B1,), 19), ((chess.C3,), 19), ((chess.B1, chess.C3), 19)]
+)
+def test_threats_select_the_butterfly_history(threats: tuple[int, ...], place: int) -> None:
+    """Only where the opponent attacks neither square of a move, that move has a good history."""
+    pick = Picker(random.Random(27))
+    for name in ("butterfly_history", "capture_history", "continuation_history"):
+        pick.worker[name] = 0
+    pick.worker["butterfly_history"][1, :, :, chess.B1, chess.C3] = -1
+    pick.worker["butterfly_history"][1, 0, 0, chess.B1, chess.C3] = 1
+    pick.worker["stack"]["threats"] = chess.SquareSet(threats).mask
+    board = chess.Board()
+    assert pick(board)[place] == encode(board, chess.Move.from_uci("b1c3"))
 
 
 @pytest.mark.parametrize(
@@ -201,6 +216,6 @@ def test_safe_checks_by_the_moving_piece_come_first(fen: str, move: str, raised:
     for name in ("butterfly_history", "capture_history", "continuation_history"):
         pick.worker[name] = 0
     pick.worker["butterfly_history"] = tunables.BY_NAME["check_bonus"].default // 2
-    pick.worker["butterfly_history"][int(board.turn), played.from_square, played.to_square] = 0
+    pick.worker["butterfly_history"][int(board.turn), 0, 0, played.from_square, played.to_square] = 0
     place = [code for code in pick(board) if code in quiets].index(encode(board, played))
     assert place == (0 if raised else len(quiets) - 1)
