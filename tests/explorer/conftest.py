@@ -64,7 +64,7 @@ documents["deep"] = record(game(searched[2][1]), Limits(depth=12))
 # Black always has a single legal move, and singular searches leave it out.
 documents["one reply"] = record(game("7k/5p1p/5P1P/8/8/B7/8/K7 w - - 0 1"), Limits(depth=10))
 # Deep enough for many singular searches.
-documents["deeper"] = record(game(tactics), Limits(depth=13))
+documents["deeper"] = record(game(tactics), Limits(depth=14))
 documents["classical"] = record(game(tactics), Limits(depth=depth), classical=True)
 documents["small"] = record(game(tactics), Limits(depth=depth), 1000)
 documents["shallow"] = record(game(tactics), Limits(depth=2), 200)
