@@ -410,3 +410,66 @@ def generate_noisy(position, moves, count):
 def generate_quiets(position, moves, count):
     """Appends the legal moves that are not noisy, as `generate_all` does."""
     return _generate(position, moves, count, QUIETS)
+
+
+@inlined
+def _hiders(position):
+    """Returns the side to move's pieces that alone stand between an own slider and the enemy king, as uint64."""
+    pieces = position.pieces
+    own = position.colors[position.turn]
+    king = king_square(position, position.turn ^ 1)
+    snipers = own & (
+        (BISHOP_RAYS[king] & (pieces[BISHOP] | pieces[QUEEN])) | (ROOK_RAYS[king] & (pieces[ROOK] | pieces[QUEEN]))
+    )
+    hiders = U0
+    while snipers != U0:
+        between = BETWEEN[king, lsb(snipers)] & pieces[OCCUPIED]
+        if without_lsb(between) == U0:
+            hiders |= between & own
+        snipers = without_lsb(snipers)
+    return hiders
+
+
+@subkernel
+def generate_checks(position, moves, count, checks):
+    """Appends all quiet moves that give check, as `generate_all` does, and some others. Only for use out of check.
+
+    `checks` has a bitboard for each piece type, the squares from which it attacks the enemy king. The others are
+    castling, and moves of pieces that hide the enemy king from a slider.
+    """
+    own = position.colors[position.turn]
+    empty = ~position.pieces[OCCUPIED]
+    king = king_square(position, position.turn)
+    hiders = _hiders(position)
+    if hiders & bit(king) != U0:
+        count = _add_each(moves, count, king, safe_king_steps(position, king, empty), QUIET)
+    movers = castling_rooks(position)
+    while movers != U0:
+        if can_castle(position, king, lsb(movers)):
+            moves[count] = encode_move(king, lsb(movers), CASTLING)
+            count += 1
+        movers = without_lsb(movers)
+
+    pawns = position.pieces[PAWN] & own
+    movers = own & ~pawns & ~bit(king)
+    while movers != U0:
+        square = lsb(movers)
+        movers = without_lsb(movers)
+        piece = np.int64(position.squares[square])
+        wanted = empty if hiders & bit(square) != U0 else empty & checks[piece]
+        if wanted == U0:
+            continue
+        if position.pinned & bit(square) != U0:
+            wanted &= LINE[king, square]
+        count = _add_each(moves, count, square, attacks_from(piece, square, ~empty) & wanted, QUIET)
+
+    special = pawns & (position.pinned | hiders)
+    count = _add_pawns(position, moves, count, pawns & ~special, U0, checks[PAWN])
+    while special != U0:
+        pawn = bit(lsb(special))
+        wanted = ALL if hiders & pawn != U0 else checks[PAWN]
+        if position.pinned & pawn != U0:
+            wanted &= LINE[king, lsb(special)]
+        count = _add_pawns(position, moves, count, pawn, U0, wanted)
+        special = without_lsb(special)
+    return count

@@ -31,7 +31,7 @@ import numpy as np
 
 from engine.board.bits import U0, bit
 from engine.board.exchange import captured_piece, check_squares, gives_check, see_ge
-from engine.board.generate import generate_noisy, generate_quiets
+from engine.board.generate import generate_checks, generate_noisy, generate_quiets
 from engine.board.legality import is_legal
 from engine.board.moves import (
     MAX_MOVES,
@@ -179,7 +179,10 @@ def _add_quiets(worker, tt, ply):
     position = frame.position
     bonus = worker.tune.check_bonus
     checks = check_squares(position)
-    generated = generate_quiets(position, frame.moves, 0)
+    if frame.quiets == CHECKS_ONLY:
+        generated = generate_checks(position, frame.moves, 0, checks)
+    else:
+        generated = generate_quiets(position, frame.moves, 0)
     if frame.rated != 0:
         network, inputs, logits = worker.network, worker.policy_inputs, worker.logits
         write_logits(network, worker.accumulators, worker.stack, ply, inputs, frame.moves, generated, logits)

@@ -11,10 +11,11 @@ from typing import Any
 import chess
 import numpy as np
 
+from engine.board.bits import U0
 from engine.board.convert import encode, from_board
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw
-from engine.board.exchange import EXCHANGE_VALUES, gives_check, see_ge
-from engine.board.generate import count_legal, generate_all, generate_noisy, generate_quiets
+from engine.board.exchange import EXCHANGE_VALUES, check_squares, gives_check, see_ge
+from engine.board.generate import count_legal, generate_all, generate_checks, generate_noisy, generate_quiets
 from engine.board.make import compute_keys, make_move, make_null_move
 from engine.board.moves import MAX_MOVES
 from engine.board.perft import PERFT_FRAME, perft_kernel
@@ -29,6 +30,7 @@ def _survey(position: Any, moves: Any, counts: Any, children: Any, checks: Any) 
     counts[1] = generate_noisy(position, moves[1], 0)
     counts[2] = generate_quiets(position, moves[2], 0)
     counts[3] = count_legal(position)
+    counts[4] = generate_checks(position, moves[3], 0, check_squares(position)) if position.checkers == U0 else 0
     for index in range(counts[0]):
         move = np.int64(moves[0, index])
         make_move(position, children[index], move)
@@ -60,6 +62,7 @@ class Survey:
     moves: list[int]
     noisy: list[int]
     quiet: list[int]
+    quiet_checks: list[int]
     count: int
     children: Any
     checks: list[bool]
@@ -69,18 +72,19 @@ class Surveyor:
     """Calls `_survey` with arrays of its own."""
 
     def __init__(self) -> None:
-        self.moves = np.zeros((3, MAX_MOVES), np.int32)
-        self.counts = np.zeros(4, np.int64)
+        self.moves = np.zeros((4, MAX_MOVES), np.int32)
+        self.counts = np.zeros(5, np.int64)
         self.children = allocate(POSITION, MAX_MOVES)
         self.checks = np.zeros(MAX_MOVES, np.bool_)
 
     def __call__(self, position: Any) -> Survey:
         _survey(position, self.moves, self.counts, self.children, self.checks)
-        total, noisy, quiet, count = self.counts.tolist()
+        total, noisy, quiet, count, quiet_checks = self.counts.tolist()
         return Survey(
             self.moves[0, :total].tolist(),
             self.moves[1, :noisy].tolist(),
             self.moves[2, :quiet].tolist(),
+            self.moves[3, :quiet_checks].tolist(),
             count,
             self.children,
             self.checks[:total].tolist(),
@@ -120,6 +124,7 @@ def portrait(fen: str, chess960: bool, depth: int = 2) -> dict[str, Any]:
         "moves": survey.moves,
         "noisy": survey.noisy,
         "quiet": survey.quiet,
+        "quiet checks": survey.quiet_checks,
         "count": survey.count,
         "checks": survey.checks,
         "children": [fields(child) for child in survey.children[: survey.count]],

@@ -49,6 +49,10 @@ def prove(board: chess.Board, position: Any) -> tuple[Survey, list[chess.Move]]:
     assert found.count == len(legal), board.fen()
     # The children's checkers are proven when their turn comes.
     assert found.checks == (found.children["checkers"][: found.count] != 0).tolist(), board.fen()
+    if not board.is_check():
+        checking = {move for move, is_check in zip(found.moves, found.checks, strict=True) if is_check}
+        assert checking & set(found.quiet) <= set(found.quiet_checks) <= set(found.quiet), board.fen()
+        assert len(set(found.quiet_checks)) == len(found.quiet_checks), board.fen()
     return found, moves
 
 
