@@ -56,7 +56,7 @@ ROOT, TT_MOVE, NOISY_START, NOISY, FIRST_KILLER, SECOND_KILLER, COUNTER, QUIET_S
 )
 assert COUNTER == FIRST_KILLER + 2
 
-#: Which quiet moves a node tries: none, only checks, all.
+#: Which quiet moves a node tries: none, only checks (not in check), all.
 NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
 
 #: The weight of one step of `mvv_lva`. Victims are eight steps apart. A capture history at its limit equals 16 steps,
