@@ -44,14 +44,6 @@ class Iteration:
         """All lines, each as an iteration: this one first, then `others`."""
         return (self, *self.others)
 
-    def led_by(self, index: int) -> Iteration:
-        """Returns this iteration with the line at `index` of `lines` first; the other lines keep their order."""
-        if index == 0:
-            return self
-        lines = [replace(line, others=()) for line in self.lines]
-        first = lines.pop(index)
-        return replace(first, others=tuple(lines))
-
 
 @dataclass(frozen=True)
 class Root:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import chess
 
 from engine.board.convert import decode, encode, write_board
-from engine.board.moves import NO_MOVE
+from engine.board.moves import CAPTURE, NO_MOVE, PROMOTION
 from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
 from search.game import Game
 from search.info import Info, Progress, Result
@@ -18,7 +19,7 @@ from search.kernels.score import NO_SCORE, mate_distance
 from search.kernels.transposition import hashfull
 from search.kernels.worker import set_tunables, tunables_of
 from search.limits import Limits
-from search.strength import FIRST_NODES, Level
+from search.strength import FIRST_NODES, Level, blind_spots
 from search.tablebase import Ranking, Tables
 from search.threads import Helpers
 from search.timing import TimeManager, budget_for
@@ -36,7 +37,10 @@ SHARE_FOR_TABLES: Final = 0.4
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of a search; see `search.searcher.Searcher.search`. `start` is a time by `time.perf_counter`."""
+    """The arguments of a search; see `search.searcher.Searcher.search`. `start` is a time by `time.perf_counter`.
+
+    `rng` draws what the level overlooks.
+    """
 
     game: Game
     limits: Limits
@@ -47,6 +51,7 @@ class Request:
     level: Level | None = None
     on_info: Callable[[Info], None] | None = None
     on_progress: Callable[[Progress], None] | None = None
+    rng: random.Random = field(default_factory=random.Random)
 
 
 class SearchRun:
@@ -129,22 +134,47 @@ class SearchRun:
         request = self.request
         moves = _chosen(request.game.board, legal, request.limits)
         self._ranking = self._rank(moves)
-        lines = request.lines if request.level is None else max(request.lines, request.level.lines)
         ranks = None
         if self._ranking is not None:
             known = self._ranking.ranks
             if request.lines == 1 or request.level is not None:
                 moves = [move for move in moves if known[move] == max(known.values())]
             ranks = {encode(request.game.board, move): known[move] for move in moves}
+        seen = self._seen([encode(request.game.board, move) for move in moves])
         return Root(
             keys=request.game.keys,
-            moves=[encode(request.game.board, move) for move in moves],
+            moves=seen,
             generation=self._generation,
             deepest=request.limits.deepest(MAX_DEPTH),
-            lines=min(lines, len(moves)),
-            is_partial=len(moves) < len(legal),
+            lines=min(request.lines, len(seen)),
+            is_partial=len(seen) < len(legal),
             ranks=ranks,
         )
+
+    def _seen(self, codes: list[int]) -> list[int]:
+        """Draws what the level does not see; returns the root's moves that it sees, or all if it sees none.
+
+        `codes` are the root's moves as kernels encode them. Without a level, all are seen.
+        """
+        level, board = self.request.level, self.request.game.board
+        overlooks = level is not None and level.oversight > 0
+        self._worker["overlooks"] = int(overlooks)
+        if level is None or not overlooks:
+            return codes
+        blind = self._worker["blind"]
+        blind[:] = blind_spots(level, int(board.turn), self.request.rng)
+        if board.is_check():
+            return codes
+        # The same rule as in `search.kernels.picker`.
+        just_moved = board.peek().to_square if board.move_stack else None
+
+        def is_seen(code: int) -> bool:
+            origin, target, kind = code & 63, code >> 6 & 63, code >> 12
+            if kind & CAPTURE and target == just_moved:
+                return True
+            return bool(blind[int(board.turn), origin, target] <= (kind & (CAPTURE | PROMOTION) != 0))
+
+        return [code for code in codes if is_seen(code)] or codes
 
     def _rank(self, moves: Sequence[chess.Move]) -> Ranking | None:
         """Returns the tablebase's ranking of `moves`, or None if it is not probed, has none or fails.

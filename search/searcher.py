@@ -15,15 +15,14 @@ from typing import Final
 
 from eval.custom import CUSTOM
 from eval.network.format import Network
-from search.deepening import MAX_DEPTH, Iteration
+from search.deepening import MAX_DEPTH
 from search.game import Game
 from search.info import Info, Progress, Result
-from search.kernels.score import mate_distance
 from search.kernels.transposition import GENERATIONS, allocate_table
 from search.kernels.worker import STOP, STOP_NOW, forget, new_worker, set_network, set_tunables
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS, Limits
 from search.run import Request, SearchRun
-from search.strength import Level, choose
+from search.strength import Level
 from search.tablebase import Tables
 from search.threads import Helpers, vote
 from search.timing import LAST_GRACE, Alarm
@@ -227,14 +226,14 @@ class Searcher:
         With a `level`, the search plays at that level: on one thread, within the level's node limit. The tablebase is
         used as at full strength. If the last search had another level or none, `new_game` is called first.
 
-        If the line to play is not the main thread's best line, but a helper's or one that the level chose, `on_info`
-        gets the lines again, the line to play first. If probing the tablebase fails, later searches do not use it.
+        If the line to play is a helper's, `on_info` gets it last. If probing the tablebase fails, later searches do not
+        use it.
         """
         start = time.perf_counter() if start is None else start
         legal = list(game.board.legal_moves)
         if not legal:
             return Result(None, None, None, 0, time.perf_counter() - start)
-        request = Request(game, limits, start, overhead, ponders, lines, level, on_info, on_progress)
+        request = Request(game, limits, start, overhead, ponders, lines, level, on_info, on_progress, self.rng)
         if level is not None and level != self._level:
             # A level must not use the results of a stronger one.
             self.new_game()
@@ -263,23 +262,12 @@ class Searcher:
         if run.problems:
             self._tables = None  # probing them failed
         nodes = int(self._worker["nodes"]) + helped
-        best = self._answer(found, others, level)
+        # The threads vote, unless there are several lines; then the best of them is played.
+        best = found if found.others else vote([found, *others], int(self._worker["tune"]["vote_base"]))
         if best is not found:
             run.tell(best, nodes)
         run.problems += [f"a search thread failed: {type(error).__name__}: {error}" for error in errors]
         return run.result(nodes)
-
-    def _answer(self, found: Iteration, others: list[Iteration], level: Level | None) -> Iteration:
-        """Returns the iteration whose line is played.
-
-        Without a level, the threads vote, unless `found` has several lines; then the best of them is played. A `level`
-        chooses at random among the lines of `found`, but plays the best line if its score is a mate for either side.
-        """
-        if level is None:
-            return found if found.others else vote([found, *others], int(self._worker["tune"]["vote_base"]))
-        if mate_distance(found.score) is not None:
-            return found
-        return found.led_by(choose([found.score - line.score for line in found.lines], level, self.rng))
 
     def _report(self) -> None:
         """If a search is running, makes it report its state and sets the alarm for the next report."""

@@ -1,34 +1,38 @@
 """Limited playing strength: levels, their parameters, and their measured ratings.
 
-A level plays on one thread. Three parameters distinguish its searches from those at full strength:
+A level plays on one thread. Two parameters distinguish its searches from those at full strength:
 
     nodes      the node limit of a search; the first iteration may exceed it (see FIRST_NODES). With few nodes a level
-               overlooks tactics. A limit by nodes, not time, makes it about equally strong on every machine.
-    lines      how many of the best root moves it compares (as MultiPV does); this costs depth, too
-    softness   how often it plays a line other than the best: a line that is `loss` centipawns worse has
-               exp(-loss / softness) times the chance of the best line, or no chance if loss > MOST_LOSS * softness
+               does not look far ahead. A limit by nodes, not time, makes it about equally strong on every machine.
+    oversight  the chance, in percent, that it does not see a quiet move of middle length in any line of its search
 
-So a weak level overlooks tactics and misjudges positions, but it saves pieces that it sees attacked and plays out
-mates that it has seen. (The choice follows a Boltzmann distribution over scores. Stockfish's `Skill Level` instead adds
-random numbers to the scores of its four best moves.)
+So a weak level errs as people do: it overlooks a bishop on the other side of the board or a knight that can retreat,
+and leaves a piece attacked or misses a tactic. It draws anew for each search which moves it does not see. A move is an
+origin and a target of one side, and it is seen or overlooked in every line of the search, because a player who does not
+see that a bishop attacks a pawn does not see it in any line.
+
+    chance = oversight * (0.5 + distance / 7), for a move towards the own side 0.5 more in the brackets
+
+The distance is that of a king, 1 to 7. The chance of an own move is OWN_SHARE of that. A capture or promotion is looked
+at twice, and overlooked only if it is overlooked both times. All replies to a check are seen, and all captures of the
+piece that has just moved: so a level does not put pieces where they can be taken.
 
 The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, the output of `secateur tourney
---levels --json`. Between two levels, nodes are interpolated geometrically, softness and lines linearly. As the
-rating grows, each parameter becomes stronger or stays the same. This module imports nothing heavy, because options are
-declared before the engine loads.
+--levels --json`. Between two levels, nodes are interpolated geometrically, oversight linearly. This module imports
+nothing heavy, because options are declared before the engine loads.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-#: The most that a chosen move may lose against the best one, in multiples of the softness.
-MOST_LOSS: Final = 2
+#: The chance of overlooking an own move, as a share of that of the opponent's move.
+OWN_SHARE: Final = 0.5
 
 #: The node limit of the first iteration if a level has fewer nodes. It usually suffices to search every move once and
 #: to find all lines. It also ends an explosion of captures.
@@ -40,40 +44,41 @@ FULL_SKILL: Final = 20
 
 @dataclass(frozen=True)
 class Level:
-    """A strength: rating `elo`, `nodes` a move, `softness` in centipawns, and the number of `lines` to choose from."""
+    """A strength: rating `elo`, `nodes` a move, and `oversight` in percent."""
 
     elo: int
     nodes: int
-    softness: int
-    lines: int
+    oversight: float
 
     @property
     def name(self) -> str:
-        """The parameters without the rating, such as `500n-100cp-10l`; the level's games are stored under this name."""
-        return f"{self.nodes}n-{self.softness}cp-{self.lines}l"
+        """The parameters without the rating, such as `500n-60o`; the level's games are stored under this name."""
+        return f"{self.nodes}n-{self.oversight:g}o"
 
     def describe(self) -> str:
         """Returns the rating and the parameters in words."""
-        return f"rated about {self.elo}: {self.nodes} nodes a move, softness {self.softness} cp, lines {self.lines}"
+        return f"rated about {self.elo}: {self.nodes} nodes a move, oversight {self.oversight:g} %"
 
 
-#: Rating, nodes, softness and lines, weakest first. No parameter of a row is weaker than in the row before.
+#: Rating, nodes and oversight, weakest first. No parameter of a row is weaker than in the row before.
 LEVELS: Final = (
-    Level(1158, 500, 100, 10),
-    Level(1309, 800, 85, 9),
-    Level(1436, 1100, 70, 8),
-    Level(1573, 1400, 57, 7),
-    Level(1736, 1750, 45, 6),
-    Level(1858, 2100, 34, 5),
-    Level(1948, 2500, 25, 4),
-    Level(2096, 3000, 18, 3),
-    Level(2312, 4500, 6, 2),
-    Level(2440, 6500, 3, 2),
-    Level(2596, 7000, 0, 1),
-    Level(2687, 10_000, 0, 1),
-    Level(2773, 14_000, 0, 1),
-    Level(2881, 20_000, 0, 1),
-    Level(2970, 28_000, 0, 1),
+    Level(1205, 300, 90),
+    Level(1301, 300, 75),
+    Level(1482, 400, 65),
+    Level(1585, 550, 56),
+    Level(1771, 750, 48),
+    Level(1840, 1000, 41),
+    Level(1991, 1400, 34),
+    Level(2025, 2000, 28),
+    Level(2185, 2800, 22),
+    Level(2304, 4000, 16),
+    Level(2493, 5500, 11),
+    Level(2684, 7500, 7),
+    Level(2827, 10_000, 4),
+    Level(2930, 14_000, 2),
+    Level(3072, 20_000, 0.5),
+    Level(3103, 28_000, 0),
+    Level(3255, 42_000, 0),
 )
 
 #: The range of `UCI_Elo`.
@@ -94,8 +99,7 @@ def level_at(elo: int) -> Level:
     return Level(
         elo,
         nodes=round(math.exp(between(math.log(low.nodes), math.log(high.nodes)))),
-        softness=round(between(low.softness, high.softness)),
-        lines=round(between(low.lines, high.lines)),
+        oversight=round(between(low.oversight, high.oversight), 1),
     )
 
 
@@ -112,14 +116,27 @@ def wanted_level(is_limited: bool, elo: int, skill: int) -> Level | None:
     return level_at(elo)
 
 
-def choose(losses: Sequence[int], level: Level, rng: random.Random) -> int:
-    """Returns the index of the line to play, chosen by `rng` as the module's docstring says.
+def blind_spots(level: Level, own: int, rng: random.Random) -> Any:
+    """Draws the moves that a search at `level` does not see; `own` is the color that it plays.
 
-    `losses` are the centipawns by which each line is worse than the best line, which comes first with 0. Only the first
-    `level.lines` lines are candidates.
+    Returns uint8[color][origin][target]: 0 if the move is seen, 1 if it is overlooked as a quiet move, 2 if it is also
+    overlooked as a capture or promotion. Colors are 0 for Black, 1 for White.
     """
-    if not level.softness:
-        return 0
-    bound = MOST_LOSS * level.softness
-    weights = [math.exp(-loss / level.softness) if loss <= bound else 0.0 for loss in losses[: level.lines]]
-    return rng.choices(range(len(weights)), weights)[0]
+    import numpy as np
+
+    chance = _chances() * (level.oversight / 100)
+    chance[int(own)] *= OWN_SHARE
+    quiet, noisy = np.random.default_rng(rng.getrandbits(64)).random((2, *chance.shape)) < chance
+    return quiet + (quiet & noisy).astype(np.uint8)
+
+
+@functools.cache
+def _chances() -> Any:
+    """Returns the chance of overlooking each move at an oversight of 100 %, float64[color][origin][target]."""
+    import numpy as np
+
+    squares = np.arange(64)
+    ranks, files = squares >> 3, squares & 7
+    forward = ranks[None, :] - ranks[:, None]
+    distance = np.maximum(abs(forward), abs(files[None, :] - files[:, None]))
+    return np.stack([0.5 + distance / 7 + 0.5 * (forward > 0), 0.5 + distance / 7 + 0.5 * (forward < 0)])

@@ -477,6 +477,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         if excluded != NO_MOVE:
             # Only the excluded move is legal, so it is singular.
             return trace.ended(worker, trace.ONLY_MOVE, original_alpha)
+        if frame.overlooked != 0:
+            # A player of limited strength who sees no move assumes that there is one that keeps the evaluation.
+            return frame.static_eval
         reason = trace.CHECKMATE if in_check else trace.STALEMATE
         return trace.ended(worker, reason, np.int64(ply - MATE) if in_check else np.int64(DRAW))
 

@@ -95,6 +95,7 @@ def start(worker, ply, tt_move, quiets):
     frame.quiets = quiets
     frame.rated = 0
     frame.skip_quiets = 0
+    frame.overlooked = 0
     frame.counter = counter_move(worker, ply)
     frame.stage = TT_MOVE
 
@@ -238,9 +239,24 @@ def _killer_or_counter(worker, tt, ply, stage):
     return move if is_legal(frame.position, move) else np.int64(NO_MOVE)
 
 
+@inlined
+def _is_overlooked(worker, ply, move):
+    """Returns whether a player of limited strength does not see `move` at `ply` (see `search.strength`).
+
+    The player sees all replies to a check, and every capture of the piece that has just moved. `root_moves` contains
+    only moves that are seen.
+    """
+    position = worker.stack[ply].position
+    if ply == 0 or position.checkers != U0:
+        return False
+    if is_capture(move) and move_target(move) == move_target(worker.stack[ply - 1].move):
+        return False
+    return worker.blind[position.turn, move_origin(move), move_target(move)] > (1 if is_noisy(move) else 0)
+
+
 @subkernel
-def next_move(worker, tt, ply):
-    """Returns the next move to try at `ply`, as int64, or NO_MOVE if none is left. Mutates `worker`."""
+def _next_of_all(worker, tt, ply):
+    """Returns the next move of the stages at `ply`, as int64, or NO_MOVE if none is left. Mutates `worker`."""
     frame = worker.stack[ply]
     position = frame.position
     if frame.stage == ROOT:
@@ -298,3 +314,14 @@ def next_move(worker, tt, ply):
             return frame.order[frame.cursor - 1]
         frame.stage = DONE
     return np.int64(NO_MOVE)
+
+
+@inlined
+def next_move(worker, tt, ply):
+    """Returns the next move to try at `ply`, as int64, or NO_MOVE if none is left. Mutates `worker`."""
+    move = _next_of_all(worker, tt, ply)
+    if worker.overlooks != 0:
+        while move != NO_MOVE and _is_overlooked(worker, ply, move):
+            worker.stack[ply].overlooked += 1
+            move = _next_of_all(worker, tt, ply)
+    return move

@@ -274,7 +274,7 @@ def test_the_levels_have_the_ratings_of_the_record_and_of_the_documentation() ->
     for level in LEVELS:
         line = found[level.name]
         assert round(line["rating"]) == level.elo
-        assert f"| {level.elo} | {line['error']:.0f} | {level.nodes:,} | {level.softness} cp | {level.lines} |" in page
+        assert f"| {level.elo} | {line['error']:.0f} | {level.nodes:,} | {level.oversight:g} % |" in page
 
 
 def test_the_commit_is_that_of_a_checkout_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

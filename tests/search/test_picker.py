@@ -170,6 +170,37 @@ def test_skipping_quiets_leaves_all_others_at_any_moment() -> None:
             assert sorted(given) == sorted(set(legal) - quiets | set(whole[:moment]))
 
 
+def test_a_limited_player_sees_the_rest_of_the_moves() -> None:
+    """All but those that it overlooks, in the same order; every reply to a check, every capture of the last piece."""
+    rng = random.Random(28)
+    pick = Picker(rng)
+    noise = np.random.default_rng(28)
+    overlooked = retaken = 0
+    for board in boards(rng):
+        legal = codes(board)
+        pick.worker["overlooks"] = 0
+        every = pick(board)
+        last = rng.choice(every or [NO_MOVE])
+        blind = noise.integers(0, 3, (2, 64, 64), np.uint8)
+        pick.worker["overlooks"], pick.worker["blind"] = 1, blind
+        pick.worker["stack"][PLY - 1]["move"] = last
+
+        seen = []
+        for code in every:
+            takes = board.is_capture(legal[code]) and code >> 6 & 63 == last >> 6 & 63
+            degree = blind[int(board.turn), code & 63, code >> 6 & 63]
+            retaken += takes and degree == 2
+            if takes or degree <= is_noisy(board, legal[code]):
+                seen.append(code)
+        expected = every if board.is_check() else seen
+        assert pick(board) == expected, board.fen()
+        frame = pick.worker["stack"][PLY]
+        assert frame["overlooked"] == len(every) - len(expected)
+        overlooked += len(every) - len(expected)
+    assert overlooked > 1000
+    assert retaken > 50
+
+
 def test_better_history_comes_first() -> None:
     board = chess.Board()
     pick = Picker(random.Random(25))
