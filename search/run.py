@@ -11,7 +11,7 @@ from typing import Any, Final
 import chess
 
 from engine.board.convert import decode, encode, write_board
-from engine.board.moves import CAPTURE, NO_MOVE, PROMOTION
+from engine.board.moves import NO_MOVE
 from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
 from search.game import Game
 from search.info import Info, Progress, Result
@@ -19,7 +19,8 @@ from search.kernels.score import NO_SCORE, mate_distance
 from search.kernels.transposition import hashfull
 from search.kernels.worker import set_tunables, tunables_of
 from search.limits import Limits
-from search.strength import FIRST_NODES, Level, blind_spots
+from search.oversight import blind_spots, seen
+from search.strength import FIRST_NODES, Level
 from search.tablebase import Ranking, Tables
 from search.threads import Helpers
 from search.timing import TimeManager, budget_for
@@ -140,41 +141,26 @@ class SearchRun:
             if request.lines == 1 or request.level is not None:
                 moves = [move for move in moves if known[move] == max(known.values())]
             ranks = {encode(request.game.board, move): known[move] for move in moves}
-        seen = self._seen([encode(request.game.board, move) for move in moves])
+        codes = self._seen([encode(request.game.board, move) for move in moves])
         return Root(
             keys=request.game.keys,
-            moves=seen,
+            moves=codes,
             generation=self._generation,
             deepest=request.limits.deepest(MAX_DEPTH),
-            lines=min(request.lines, len(seen)),
-            is_partial=len(seen) < len(legal),
+            lines=min(request.lines, len(codes)),
+            is_partial=len(codes) < len(legal),
             ranks=ranks,
         )
 
     def _seen(self, codes: list[int]) -> list[int]:
-        """Draws what the level does not see; returns the root's moves that it sees, or all if it sees none.
-
-        `codes` are the root's moves as kernels encode them. Without a level, all are seen.
-        """
+        """Draws what the level overlooks; returns those of the root's moves (as kernels encode them) that it sees."""
         level, board = self.request.level, self.request.game.board
-        overlooks = level is not None and level.oversight > 0
-        self._worker["overlooks"] = int(overlooks)
-        if level is None or not overlooks:
+        self._worker["overlooks"] = 0
+        if level is None or not level.oversight:
             return codes
-        blind = self._worker["blind"]
-        blind[:] = blind_spots(level, int(board.turn), self.request.rng)
-        if board.is_check():
-            return codes
-        # The same rule as in `search.kernels.picker`.
-        just_moved = board.peek().to_square if board.move_stack else None
-
-        def is_seen(code: int) -> bool:
-            origin, target, kind = code & 63, code >> 6 & 63, code >> 12
-            if kind & CAPTURE and target == just_moved:
-                return True
-            return bool(blind[int(board.turn), origin, target] <= (kind & (CAPTURE | PROMOTION) != 0))
-
-        return [code for code in codes if is_seen(code)] or codes
+        self._worker["overlooks"] = 1
+        self._worker["blind"] = blind_spots(level, int(board.turn), self.request.rng)
+        return seen(board, codes, self._worker["blind"])
 
     def _rank(self, moves: Sequence[chess.Move]) -> Ranking | None:
         """Returns the tablebase's ranking of `moves`, or None if it is not probed, has none or fails.

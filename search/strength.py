@@ -4,18 +4,7 @@ A level plays on one thread. Two parameters distinguish its searches from those 
 
     nodes      the node limit of a search; the first iteration may exceed it (see FIRST_NODES). With few nodes a level
                does not look far ahead. A limit by nodes, not time, makes it about equally strong on every machine.
-    oversight  the chance, in percent, that it does not see a quiet move of middle length in any line of its search
-
-So a weak level errs as people do: it overlooks a bishop on the other side of the board or a knight that can retreat,
-and leaves a piece attacked or misses a tactic. It draws anew for each search which moves it does not see. A move is an
-origin and a target of one side, and it is seen or overlooked in every line of the search, because a player who does not
-see that a bishop attacks a pawn does not see it in any line.
-
-    chance = oversight * (0.5 + distance / 7), for a move towards the own side 0.5 more in the brackets
-
-The distance is that of a king, 1 to 7. The chance of an own move is OWN_SHARE of that. A capture or promotion is looked
-at twice, and overlooked only if it is overlooked both times. All replies to a check are seen, and all captures of the
-piece that has just moved: so a level does not put pieces where they can be taken.
+    oversight  how many moves it overlooks in its search, in percent (see `search.oversight`)
 
 The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, the output of `secateur tourney
 --levels --json`. Between two levels, nodes are interpolated geometrically, oversight linearly. This module imports
@@ -24,18 +13,13 @@ nothing heavy, because options are declared before the engine loads.
 
 from __future__ import annotations
 
-import functools
 import math
-import random
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-#: The chance of overlooking an own move, as a share of that of the opponent's move.
-OWN_SHARE: Final = 0.5
-
-#: The node limit of the first iteration if a level has fewer nodes. It usually suffices to search every move once and
-#: to find all lines. It also ends an explosion of captures.
+#: The node limit of the first iteration if a level has fewer nodes. It usually suffices to search every move
+#: once. It also ends an explosion of captures.
 FIRST_NODES: Final = 20_000
 
 #: The `Skill Level` that means full strength.
@@ -114,29 +98,3 @@ def wanted_level(is_limited: bool, elo: int, skill: int) -> Level | None:
             return None
         elo = MIN_ELO + (MAX_ELO - MIN_ELO) * skill // (FULL_SKILL - 1)
     return level_at(elo)
-
-
-def blind_spots(level: Level, own: int, rng: random.Random) -> Any:
-    """Draws the moves that a search at `level` does not see; `own` is the color that it plays.
-
-    Returns uint8[color][origin][target]: 0 if the move is seen, 1 if it is overlooked as a quiet move, 2 if it is also
-    overlooked as a capture or promotion. Colors are 0 for Black, 1 for White.
-    """
-    import numpy as np
-
-    chance = _chances() * (level.oversight / 100)
-    chance[int(own)] *= OWN_SHARE
-    quiet, noisy = np.random.default_rng(rng.getrandbits(64)).random((2, *chance.shape)) < chance
-    return quiet + (quiet & noisy).astype(np.uint8)
-
-
-@functools.cache
-def _chances() -> Any:
-    """Returns the chance of overlooking each move at an oversight of 100 %, float64[color][origin][target]."""
-    import numpy as np
-
-    squares = np.arange(64)
-    ranks, files = squares >> 3, squares & 7
-    forward = ranks[None, :] - ranks[:, None]
-    distance = np.maximum(abs(forward), abs(files[None, :] - files[:, None]))
-    return np.stack([0.5 + distance / 7 + 0.5 * (forward > 0), 0.5 + distance / 7 + 0.5 * (forward < 0)])

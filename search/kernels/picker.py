@@ -241,7 +241,7 @@ def _killer_or_counter(worker, tt, ply, stage):
 
 @inlined
 def _is_overlooked(worker, ply, move):
-    """Returns whether a player of limited strength does not see `move` at `ply` (see `search.strength`).
+    """Returns whether a player of limited strength does not see `move` at `ply` (see `search.oversight`).
 
     The player sees all replies to a check, and every capture of the piece that has just moved. `root_moves` contains
     only moves that are seen.

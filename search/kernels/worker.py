@@ -58,7 +58,7 @@ FRAME: Final = np.dtype(
         ("killers", np.int32, (2,)),
         # The quiet move that last refuted the opponent's last move, or NO_MOVE if there is none.
         ("counter", np.int64),
-        # How many moves a player of limited strength has overlooked here (see `search.strength`).
+        # How many moves a player of limited strength has overlooked here (see `search.oversight`).
         ("overlooked", np.int64),
         # Fail highs at this ply, also in singular searches, since the node two plies earlier was last entered.
         ("cutoffs", np.int64),
@@ -129,8 +129,8 @@ WORKER: Final = np.dtype(
         ("pawn_corrections", np.int16, (2, CORRECTION_SIZE)),
         ("non_pawn_corrections", np.int16, (2, 2, CORRECTION_SIZE)),
         ("continuation_corrections", np.int16, (CONTINUATIONS + 1, CONTINUATIONS + 1)),
-        # Whether the player overlooks moves, 0 or 1; then [color][origin][target] says which (see `search.strength`): 0
-        # sees the move, 1 overlooks it if it is quiet, 2 also if it is a capture or promotion.
+        # Whether the player overlooks moves, 0 or 1 (see `search.oversight`); then [color][origin][target] says which:
+        # 0 sees the move, 1 overlooks it if it is quiet, 2 also if it is a capture or promotion.
         ("overlooks", np.int64),
         ("blind", np.uint8, (2, 64, 64)),
         # The tunables (see `search.tunables`) and the reductions computed from them.

@@ -15,6 +15,7 @@ import pytest
 from search import run
 from search.kernels.score import MATE
 from search.limits import Clock, Limits
+from search.oversight import OWN_SHARE, blind_spots
 from search.searcher import Info, Searcher
 from search.strength import (
     FIRST_NODES,
@@ -22,9 +23,7 @@ from search.strength import (
     LEVELS,
     MAX_ELO,
     MIN_ELO,
-    OWN_SHARE,
     Level,
-    blind_spots,
     level_at,
     wanted_level,
 )
