@@ -8,6 +8,7 @@ from engine.board.tables import (
     BISHOP_MASKS,
     BISHOP_MULTIPLIERS,
     BISHOP_OFFSETS,
+    BISHOP_RAYS,
     BISHOP_SHIFTS,
     BISHOP_TABLE,
     KING_ATTACKS,
@@ -16,6 +17,7 @@ from engine.board.tables import (
     ROOK_MASKS,
     ROOK_MULTIPLIERS,
     ROOK_OFFSETS,
+    ROOK_RAYS,
     ROOK_SHIFTS,
     ROOK_TABLE,
 )
@@ -59,6 +61,14 @@ def attacks_from(piece, square, occupied):
     if piece == ROOK or piece == QUEEN:
         reached |= rook_attacks(square, occupied)
     return reached
+
+
+@inlined
+def snipers(position, king, color):
+    """Returns `color`'s sliders that would attack the square `king` if no piece stood between, as uint64."""
+    pieces = position.pieces
+    diagonal, straight = pieces[BISHOP] | pieces[QUEEN], pieces[ROOK] | pieces[QUEEN]
+    return ((BISHOP_RAYS[king] & diagonal) | (ROOK_RAYS[king] & straight)) & position.colors[color]
 
 
 @subkernel

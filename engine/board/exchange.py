@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.board.attacks import attackers_to, attacks_from, bishop_attacks, rook_attacks
+from engine.board.attacks import attackers_to, attacks_from, bishop_attacks, rook_attacks, snipers
 from engine.board.bits import U0, bit, lsb, without_lsb
 from engine.board.generate import castling_targets
 from engine.board.moves import (
@@ -26,7 +26,7 @@ from engine.board.position import (
     king_square,
     piece_at,
 )
-from engine.board.tables import BETWEEN, BISHOP_RAYS, KNIGHT_ATTACKS, PAWN_ATTACKS, ROOK_RAYS
+from engine.board.tables import BETWEEN, KNIGHT_ATTACKS, PAWN_ATTACKS
 from engine.compiler.jit import inlined, subkernel
 
 #: Exchange values in centipawns, indexed by piece type. A king's value exceeds that of a side's other pieces together.
@@ -115,14 +115,11 @@ def check_squares(position):
 @inlined
 def _unveils_check(position, king, occupied, movers):
     """Returns whether a slider of the side to move, not in `movers`, attacks `king` if `occupied` blocks sliders."""
-    pieces = position.pieces
-    snipers = (
-        (BISHOP_RAYS[king] & (pieces[BISHOP] | pieces[QUEEN])) | (ROOK_RAYS[king] & (pieces[ROOK] | pieces[QUEEN]))
-    ) & (position.colors[position.turn] & ~movers)
-    while snipers != U0:
-        if BETWEEN[king, lsb(snipers)] & occupied == U0:
+    attackers = snipers(position, king, position.turn) & ~movers
+    while attackers != U0:
+        if BETWEEN[king, lsb(attackers)] & occupied == U0:
             return True
-        snipers = without_lsb(snipers)
+        attackers = without_lsb(attackers)
     return False
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.board.attacks import attackers_to, attacks_from, bishop_attacks, rook_attacks
+from engine.board.attacks import attackers_to, attacks_from, bishop_attacks, rook_attacks, snipers
 from engine.board.bits import ALL, U0, bit, lsb, popcount, without_lsb
 from engine.board.moves import (
     CAPTURE,
@@ -92,7 +92,7 @@ def evasion_mask(position, king):
 
 @subkernel
 def attacked_squares(position, by):
-    """Returns the squares that the pieces of colour `by` attack, as uint64. All pieces block sliders."""
+    """Returns the squares that the pieces of color `by` attack, as uint64. All pieces block sliders."""
     men = position.colors[by]
     pieces = position.pieces
     occupied = pieces[OCCUPIED]
@@ -345,6 +345,18 @@ def _add_pawns(position, moves, count, pawns, noisy, quiet):
 
 
 @inlined
+def _add_castling(position, moves, count, king):
+    """Appends castling; returns the new count. The side to move must not be in check."""
+    movers = castling_rooks(position)
+    while movers != U0:
+        if can_castle(position, king, lsb(movers)):
+            moves[count] = encode_move(king, lsb(movers), CASTLING)
+            count += 1
+        movers = without_lsb(movers)
+    return count
+
+
+@inlined
 def _generate(position, moves, count, kinds):
     """Appends legal moves of `kinds` from index `count` on; returns the new count. Mutates `moves`.
 
@@ -373,12 +385,7 @@ def _generate(position, moves, count, kinds):
                 count += 1
             movers = without_lsb(movers)
     if checkers == U0 and kinds & QUIETS != 0:
-        movers = castling_rooks(position)
-        while movers != U0:
-            if can_castle(position, king, lsb(movers)):
-                moves[count] = encode_move(king, lsb(movers), CASTLING)
-                count += 1
-            movers = without_lsb(movers)
+        count = _add_castling(position, moves, count, king)
 
     evasions = evasion_mask(position, king)
     noisy &= evasions
@@ -415,18 +422,15 @@ def generate_quiets(position, moves, count):
 @inlined
 def _hiders(position):
     """Returns the side to move's pieces that alone stand between an own slider and the enemy king, as uint64."""
-    pieces = position.pieces
     own = position.colors[position.turn]
     king = king_square(position, position.turn ^ 1)
-    snipers = own & (
-        (BISHOP_RAYS[king] & (pieces[BISHOP] | pieces[QUEEN])) | (ROOK_RAYS[king] & (pieces[ROOK] | pieces[QUEEN]))
-    )
+    attackers = snipers(position, king, position.turn)
     hiders = U0
-    while snipers != U0:
-        between = BETWEEN[king, lsb(snipers)] & pieces[OCCUPIED]
+    while attackers != U0:
+        between = BETWEEN[king, lsb(attackers)] & position.pieces[OCCUPIED]
         if without_lsb(between) == U0:
             hiders |= between & own
-        snipers = without_lsb(snipers)
+        attackers = without_lsb(attackers)
     return hiders
 
 
@@ -443,12 +447,7 @@ def generate_checks(position, moves, count, checks):
     hiders = _hiders(position)
     if hiders & bit(king) != U0:
         count = _add_each(moves, count, king, safe_king_steps(position, king, empty), QUIET)
-    movers = castling_rooks(position)
-    while movers != U0:
-        if can_castle(position, king, lsb(movers)):
-            moves[count] = encode_move(king, lsb(movers), CASTLING)
-            count += 1
-        movers = without_lsb(movers)
+    count = _add_castling(position, moves, count, king)
 
     pawns = position.pieces[PAWN] & own
     movers = own & ~pawns & ~bit(king)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.board.attacks import snipers
 from engine.board.bits import U0, bit, copy_record, lsb, without_lsb
 from engine.board.generate import castling_targets
 from engine.board.moves import (
@@ -16,20 +17,18 @@ from engine.board.moves import (
     promotion_piece,
 )
 from engine.board.position import (
-    BISHOP,
     EMPTY,
     KING,
     KNIGHT,
     NO_SQUARE,
     OCCUPIED,
     PAWN,
-    QUEEN,
     ROOK,
     WHITE,
     king_square,
     piece_at,
 )
-from engine.board.tables import BETWEEN, BISHOP_RAYS, KNIGHT_ATTACKS, PAWN_ATTACKS, ROOK_RAYS
+from engine.board.tables import BETWEEN, KNIGHT_ATTACKS, PAWN_ATTACKS
 from engine.board.zobrist import CASTLING_KEYS, EN_PASSANT_KEYS, PIECE_KEYS, TURN_KEY
 from engine.compiler.jit import inlined, kernel, subkernel
 
@@ -44,17 +43,15 @@ def update_checks(position):
     king = king_square(position, us)
     checkers = ((KNIGHT_ATTACKS[king] & pieces[KNIGHT]) | (PAWN_ATTACKS[us, king] & pieces[PAWN])) & enemy
     pinned = U0
-    snipers = (
-        (BISHOP_RAYS[king] & (pieces[BISHOP] | pieces[QUEEN])) | (ROOK_RAYS[king] & (pieces[ROOK] | pieces[QUEEN]))
-    ) & enemy
-    while snipers != U0:
-        sniper = lsb(snipers)
+    attackers = snipers(position, king, us ^ 1)
+    while attackers != U0:
+        sniper = lsb(attackers)
         blockers = BETWEEN[king, sniper] & pieces[OCCUPIED]
         if blockers == U0:
             checkers |= bit(sniper)
         elif without_lsb(blockers) == U0:
             pinned |= blockers & own
-        snipers = without_lsb(snipers)
+        attackers = without_lsb(attackers)
     position.checkers = checkers
     position.pinned = pinned
 
