@@ -169,6 +169,11 @@ class SuiteRecord:
         return (self.figure, *(f"{solved} of {self.positions}" for solved in self.solved.values()))
 
     @property
+    def quote(self) -> str:
+        """The text with which code and documentation quote the figure."""
+        return f"{self.figure}  [ledger: {self.id}]"
+
+    @property
     def row(self) -> tuple[object, ...]:
         """The cells of the record's row in the table."""
         suite = self.suite + (f" ({self.note})" if self.note else "")

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Final
 
-from bench import records
+from bench import records, standings
 from bench.records import LedgerError
 from bench.results import MatchResult
 from bench.stats import Sprt
 from engine.arguments import Parser, command
+from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import OK
 from engine.files import count_of, locked, quoted
+
+#: The page that shows what the ledger says about strength.
+PAGE: Final = PROJECT_ROOT / "docs" / "strength.md"
 
 
 @command("secateur ledger")
 def main(arguments: list[str]) -> int:
-    """Shows the ledger or updates its table; returns the exit status."""
+    """Shows the ledger or updates its tables; returns the exit status."""
     parser = Parser(prog="secateur ledger", description="Shows the records of all tests.")
-    parser.add_argument("--write", action="store_true", help="update the table in bench/ledger/README.md instead")
+    told = "update the tables in bench/ledger/README.md and docs/strength.md instead"
+    parser.add_argument("--write", action="store_true", help=told)
     options = parser.parse_args(arguments)
     if options.write:
         with locked(records.LEDGER / "README.md"):
             records.write_table(records.LEDGER)
+            standings.write_page(PAGE, records.LEDGER)
     else:
         for record in records.load():
             print(f"{record.id}: {record.what}: {record.figure}, {count_of(record.games, 'game')}, {record.verdict}")
