@@ -103,11 +103,6 @@ class Record:
         return self.figure, f"{self.games} games, {self.faults} {'fault' if self.faults == 1 else 'faults'}"
 
     @property
-    def quote(self) -> str:
-        """The text with which code and documentation quote the figure."""
-        return f"{self.figure}  [ledger: {self.id}]"
-
-    @property
     def row(self) -> tuple[object, ...]:
         """The cells of the record's row in the table."""
         test = "-"
@@ -169,16 +164,16 @@ class SuiteRecord:
         return (self.figure, *(f"{solved} of {self.positions}" for solved in self.solved.values()))
 
     @property
-    def quote(self) -> str:
-        """The text with which code and documentation quote the figure."""
-        return f"{self.figure}  [ledger: {self.id}]"
-
-    @property
     def row(self) -> tuple[object, ...]:
         """The cells of the record's row in the table."""
         suite = self.suite + (f" ({self.note})" if self.note else "")
         engines = tuple(self.solved)
         return self.id, suite, self.figure, self.limit, engines, self.commits, self.bench_nodes or "-", self.date
+
+
+def quote(record: Record | SuiteRecord) -> str:
+    """Returns the text with which code and documentation quote the figure of a record."""
+    return f"{record.figure}  [ledger: {record.id}]"
 
 
 AnyRecord = TypeVar("AnyRecord", Record, SuiteRecord)

@@ -97,4 +97,4 @@ def record_match(
         **circumstances,
     )
     path = records.save(record)
-    print(f"recorded in {path}; quote it as {record.quote}", file=sys.stderr)
+    print(f"recorded in {path}; quote it as {records.quote(record)}", file=sys.stderr)

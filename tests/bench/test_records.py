@@ -158,9 +158,9 @@ def test_a_one_sided_match_is_quoted_by_its_points(tmp_path: Path) -> None:
     record = replace(RECORD, pentanomial=(0, 0, 0, 1, 99), games=200, elo=None, elo_error=None, nelo=None)
     save(record, tmp_path)
     assert load(tmp_path) == [record]
-    assert record.quote == "99.8 % of the points  [ledger: null-move]"
+    assert records.quote(record) == "99.8 % of the points  [ledger: null-move]"
     assert "| 99.8 % of the points |" in table([record])
-    assert wrong_quotes(f"won {record.quote}", "file.py", [record]) == []
+    assert wrong_quotes(f"won {records.quote(record)}", "file.py", [record]) == []
     assert wrong_quotes("+38.1 +- 9.2  [ledger: null-move]", "file.py", [record]) == [
         "file.py:1: the record null-move says 99.8 % of the points"
     ]
@@ -170,7 +170,7 @@ def test_check_sees_a_stale_table_wrong_quotes_and_broken_records(tmp_path: Path
     folder = tmp_path / "bench" / "ledger"
     save(RECORD, folder)
     save(SUITE, folder)
-    (tmp_path / "README.md").write_text(f"fine: {RECORD.quote}\n193 of 201  [ledger: wac]\n")
+    (tmp_path / "README.md").write_text(f"fine: {records.quote(RECORD)}\n193 of 201  [ledger: wac]\n")
     assert check(tmp_path) == []
     (tmp_path / "search").mkdir()
     (tmp_path / "search" / "a.py").write_text("# gains 5 Elo\n")
