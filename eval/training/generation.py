@@ -70,6 +70,7 @@ class Settings:
     opening_least: int = 8
     opening_most: int = 9
     opening_score: int = 1000
+    random_percent: int = 0
     win_score: int = 2500
     win_plies: int = 4
     draw_score: int = 4
@@ -87,6 +88,7 @@ class Settings:
             "opening_least": (0, 100),
             "opening_most": (self.opening_least, 100),
             "opening_score": (100, 40_000),
+            "random_percent": (0, 100),
             "win_score": (100, 40_000),
             "win_plies": (1, 1000),
             "draw_score": (-1, 1000),

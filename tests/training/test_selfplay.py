@@ -11,14 +11,14 @@ from typing import Any
 import chess
 import pytest
 
-from engine.board.convert import write_board
+from engine.board.convert import decode, write_board
 from eval.training.generation import Player, Settings
 from eval.training.kernels.records import ENDINGS, STANDARD, VARIANTS
 from search.deepening import MAX_DEPTH, Deepening, Root, set_root
 from search.kernels.transposition import allocate_table
 from search.kernels.worker import new_worker
 from search.searcher import Game
-from tests.training.conftest import QUICK, Record, play, start_of
+from tests.training.conftest import QUICK, Record, play, replayed, start_of
 
 LONG = (1 << 15) - 1
 
@@ -115,6 +115,23 @@ def test_openings_with_a_decisive_score_are_dropped() -> None:
     after = [abs(int(record.plies[0]["score"])) for record in play(replace(wild, opening_score=200), 30)]
     assert max(before) > 1000
     assert max(after) <= 200
+
+
+def test_random_moves_replace_only_quiet_best_moves() -> None:
+    """Games with and without random moves part where both moves are quiet and the side to move is not in check."""
+    best, other = play(QUICK, 12), play(replace(QUICK, random_percent=100), 12)
+    for record, again in zip(best, other, strict=True):
+        assert record.game["start"] == again.game["start"]
+        boards, moves = replayed(record), record.plies["move"].tolist()
+        changed = again.plies["move"].tolist()
+        parting = next(ply for ply, pair in enumerate(zip(moves, changed, strict=False)) if pair[0] != pair[1])
+        assert record.plies["score"][: parting + 1].tolist() == again.plies["score"][: parting + 1].tolist()
+        board = boards[parting]
+        assert not board.is_check()
+        for move in (decode(moves[parting]), decode(changed[parting])):
+            assert not board.is_capture(move)
+            assert move.promotion is None
+        replayed(again)
 
 
 def test_chess960_starts() -> None:

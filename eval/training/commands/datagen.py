@@ -103,6 +103,7 @@ def main(arguments: list[str]) -> int:
             opening_least=options.opening_plies[0],
             opening_most=options.opening_plies[1],
             opening_score=options.opening_score,
+            random_percent=options.random_moves,
             win_score=options.win[0],
             win_plies=options.win[1],
             draw_score=options.draw[0],
@@ -168,6 +169,13 @@ def _parser() -> Parser:
         default=1000,
         metavar="CP",
         help="replace openings that score above CP centipawns for either side (default 1000)",
+    )
+    parser.add_argument(
+        "--random-moves",
+        type=int,
+        default=0,
+        metavar="PERCENT",
+        help="play a random quiet move instead of a quiet best move in PERCENT of positions (default 0)",
     )
     parser.add_argument(
         "--win",

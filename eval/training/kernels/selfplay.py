@@ -13,9 +13,10 @@ import numpy as np
 from engine.board.attacks import is_attacked
 from engine.board.bits import U0, copy_record, multiply_high, multiply_low
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
+from engine.board.exchange import see_ge
 from engine.board.generate import generate_all
 from engine.board.make import make_move
-from engine.board.moves import NO_MOVE
+from engine.board.moves import NO_MOVE, is_capture, is_promotion
 from engine.board.position import (
     BLACK,
     EMPTY,
@@ -67,6 +68,8 @@ RULES: Final = np.dtype(
             "opening_least",
             "opening_most",
             "opening_score",
+            # The chance, in percent, of a random move instead of a quiet best move; see `_move_to_play`.
+            "random_percent",
             # A side wins if its score is at least `win_score` for `win_plies` plies in a row.
             "win_score",
             "win_plies",
@@ -86,6 +89,7 @@ STANDARD_RANK = 518
 _RANKS = 960
 _UNLIMITED = 1 << 62
 _NO_ENDING = -1
+_RANDOM_DRAWS = 6
 
 # xorshift64*: Sebastiano Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled" (2016).
 _MULTIPLIER = np.uint64(0x2545_F491_4F6C_DD1D)
@@ -291,6 +295,28 @@ def _streak(count, holds):
     return count + 1 if holds else np.int64(0)
 
 
+@subkernel
+def _move_to_play(worker, random_percent, random):
+    """Returns the move to play after `think`, int64: the best move, or a random one in `random_percent` % of positions.
+
+    Only a quiet best move gives way, only outside check, and only to a quiet move that loses no material in exchanges.
+    So the recorded move still tells whether the position is quiet. Mutates `worker` and `random`.
+    """
+    frame = worker.stack[0]
+    position = frame.position
+    best = np.int64(frame.pv[0])
+    if random_percent == 0 or is_capture(best) or is_promotion(best) or position.checkers != U0:
+        return best
+    if _random_below(random, 100) >= random_percent:
+        return best
+    count = generate_all(position, frame.moves, 0)
+    for _ in range(_RANDOM_DRAWS):
+        move = np.int64(frame.moves[_random_below(random, count)])
+        if not is_capture(move) and not is_promotion(move) and see_ge(position, move, 0):
+            return move
+    return best
+
+
 @kernel
 def play_game(worker, table, rules, ranks, random, game, plies):
     """Plays a game; returns the number of positions searched, including those of rejected openings, int64.
@@ -314,7 +340,7 @@ def play_game(worker, table, rules, ranks, random, game, plies):
     count = np.int64(0)
     won, lost, level = np.int64(0), np.int64(0), np.int64(0)
     while True:
-        move = np.int64(worker.stack[0].pv[0])
+        move = _move_to_play(worker, rules.random_percent, random)
         score = score if position.turn == WHITE else -score
         plies[count].move = move
         plies[count].score = score
