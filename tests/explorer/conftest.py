@@ -60,7 +60,7 @@ for name, position, depth in searched:
     documents[name] = record(game(position), Limits(depth=depth))
 _, tactics, depth = searched[1]
 # Deep enough for quiet moves that have failed time and again.
-documents["deep"] = record(game(searched[2][1]), Limits(depth=12))
+documents["deep"] = record(game("startpos"), Limits(depth=13))
 # Black always has a single legal move, and singular searches leave it out.
 documents["one reply"] = record(game("7k/5p1p/5P1P/8/8/B7/8/K7 w - - 0 1"), Limits(depth=10))
 # Deep enough for many singular searches.
