@@ -79,6 +79,8 @@ class Run:
             raise TrainingError(f"validation must be at least 0 and less than 1 (got {self.validation:g})")
         if self.wanted.halfmoves < 1:
             raise TrainingError(f"halfmoves must be greater than 0 (got {self.wanted.halfmoves})")
+        if not 0 <= self.wanted.lookahead <= 100:
+            raise TrainingError(f"lookahead must be 0 to 100 (got {self.wanted.lookahead})")
 
 
 def check_new(folder: Path, overwrite: bool) -> None:

@@ -32,21 +32,27 @@ Samples = npt.NDArray[np.void]
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter of positions.
+    """A filter of positions, and the label that replaces a position's score.
 
-    It leaves out the first `skip` plies of a game, random ones included; positions that score at least `score_limit`
-    centipawns for either side; positions with at least `halfmoves` plies since the last capture or pawn move; and, if
-    `quiet` is true, positions in check and those whose best move is a capture or a promotion.
+    The filter leaves out the first `skip` plies of a game, random ones included; positions that score at least
+    `score_limit` centipawns for either side; positions with at least `halfmoves` plies since the last capture or pawn
+    move; and, if `quiet` is true, positions in check and those whose best move is a capture or a promotion.
+
+    The label is a mean of the scores from this position on, as expected results. Each further ply counts `lookahead` %
+    of the ply before, and the result takes the place of all plies after the end: 0 gives the score, 100 the result.
+    Later searches of the same line see further, and errors that change from ply to ply cancel. (This is the lambda
+    return of R. S. Sutton, "Learning to predict by the methods of temporal differences", 1988.)
     """
 
     skip: int = 0
     score_limit: int = SCORE_LIMIT
     quiet: bool = True
     halfmoves: int = HALFMOVES
+    lookahead: int = 0
 
     def as_array(self) -> npt.NDArray[np.int64]:
-        """Returns the four fields in their order, as int64[4] for the kernels."""
-        return np.array([self.skip, self.score_limit, self.quiet, self.halfmoves], np.int64)
+        """Returns the five fields in their order, as int64[5] for the kernels."""
+        return np.array([self.skip, self.score_limit, self.quiet, self.halfmoves, self.lookahead], np.int64)
 
 
 ALL: Final = Filter(score_limit=1 << 15, quiet=False, halfmoves=ANY_HALFMOVES)
@@ -58,7 +64,8 @@ def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[n
     if chosen is not None:
         games, first = games[chosen], first[chosen]
     line, samples = allocate(POSITION, 2), allocate(SAMPLE, int(games["plies"].sum()))
-    count = decode_samples(games, shard.plies, first, wanted.as_array(), line, samples)
+    labels = np.zeros(len(shard.plies), np.int16)
+    count = decode_samples(games, shard.plies, first, wanted.as_array(), line, labels, samples)
     return samples[:count]  # type: ignore[no-any-return]
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import closing
 from pathlib import Path
 
 import chess
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from engine.board.convert import decode, to_board
+from eval.training.kernels.records import ENDINGS
 from eval.training.samples import ALL, ANY_HALFMOVES, Filter, samples
 from eval.training.shards import ShardWriter, encode_block
 from tests.training.conftest import Record
@@ -23,6 +26,9 @@ FILTERS = [
     Filter(quiet=False, skip=12),
     Filter(halfmoves=3),
     Filter(halfmoves=ANY_HALFMOVES),
+    Filter(lookahead=50),
+    Filter(score_limit=300, quiet=False, lookahead=85),
+    Filter(lookahead=100),
 ]
 
 
@@ -32,7 +38,12 @@ SOME = (*range(8), *range(40, 44), *range(52, 56))
 
 @pytest.fixture(scope="module")
 def some(records: list[Record]) -> list[Record]:
-    return [records[index] for index in SOME]
+    """The games, the first as if it had been stopped at its length, so that its result is no outcome."""
+    head, plies = records[SOME[0]]
+    stopped = head.copy()
+    stopped["ending"] = ENDINGS.index("length")
+    stopped["result"] = 0 if plies["score"][-1] > 0 else 2
+    return [(stopped, plies), *(records[index] for index in SOME[1:])]
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +73,20 @@ def epd(board: chess.Board) -> str:
 Row = tuple[str, int, int, int, int]
 
 
+def label(head: np.void, plies: npt.NDArray[np.void], number: int, lookahead: int) -> int:
+    """The label of a ply by its definition, a weighted sum over the rest of the game."""
+    if lookahead == 0:
+        return int(plies[number]["score"])
+    expected = [1 / (1 + math.exp(-int(score) / 200)) for score in plies["score"][number:]]
+    weight = lookahead / 100
+    end = expected[-1] if ENDINGS[head["ending"]] == "length" else int(head["result"]) / 2
+    total = (1 - weight) * sum(weight**index * value for index, value in enumerate(expected))
+    total = min(max(total + weight ** len(expected) * end, 1e-6), 1 - 1e-6)
+    return round(200 * math.log(total / (1 - total)))
+
+
 def expected(games: list[Record], boards: list[list[chess.Board]], wanted: Filter) -> list[Row]:
-    """What passes a filter, by python-chess: (EPD, score, result, move, game)."""
+    """What passes a filter, by python-chess: (EPD, label, result, move, game)."""
     found = []
     for index, ((game, plies), line) in enumerate(zip(games, boards, strict=True)):
         for number, (board, ply) in enumerate(zip(line, plies, strict=False)):
@@ -75,6 +98,7 @@ def expected(games: list[Record], boards: list[list[chess.Board]], wanted: Filte
                 continue
             if wanted.quiet and (board.is_check() or board.is_capture(move) or move.promotion):
                 continue
+            score = label(game[0], plies, number, wanted.lookahead)
             found.append((epd(board), score, int(game[0]["result"]), int(ply["move"]), index))
     return found
 

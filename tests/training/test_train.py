@@ -111,6 +111,7 @@ def test_a_resumed_run_keeps_its_recipe_and_its_data(
     [
         (["--hidden", "7"], "hidden must be a multiple of 32 up to 1024 (got 7)"),
         (["--halfmoves", "0"], "halfmoves must be greater than 0 (got 0)"),
+        (["--lookahead", "101"], "lookahead must be 0 to 100 (got 101)"),
         (["--validation", "1"], "validation must be at least 0 and less than 1 (got 1)"),
     ],
 )

@@ -39,6 +39,7 @@ _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
         ("--skip", int, "PLIES", "leave out the first PLIES plies of each game (default 0)"),
         ("--score-limit", int, "CP", "leave out positions that score at least CP for either side (default 10000)"),
         ("--halfmoves", int, "PLIES", "leave out positions with a halfmove clock of at least PLIES (default 40)"),
+        ("--lookahead", int, "PERCENT", "weight of the next ply's score in a label, and so on (default 0: none)"),
         ("--validation", float, "0..1", "share of games kept for validation (default 0.02)"),
     ),
     "the network": (
@@ -169,7 +170,7 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
     from eval.training.trainer import Recipe, state_from
 
     recipe = _given(options, [entry.name for entry in fields(Recipe) if entry.name != "start"])
-    wanted = _given(options, ["skip", "score_limit", "halfmoves", "quiet_only"])
+    wanted = _given(options, ["skip", "score_limit", "halfmoves", "lookahead", "quiet_only"])
     if "quiet_only" in wanted:
         wanted["quiet"] = wanted.pop("quiet_only")
     whole = _given(options, ["partial", "validation"])
