@@ -6,6 +6,7 @@ import hashlib
 import re
 import struct
 import zlib
+from collections.abc import Sequence
 from importlib import util
 from io import BytesIO
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bench.spsa import Floats
+
 ENDINGS: Final = (".png", ".svg")
 
 #: The mark near the beginning of a picture: a PNG chunk or an SVG line with the SHA-256 of kind and rest of the file.
@@ -28,6 +31,9 @@ _MARK: Final = re.compile(rb"(?s)....tEXtAuthor\0drawn by Secateur \w{64}....|<!
 
 #: The most points on a curve; longer series are thinned out evenly.
 MAX_POINTS: Final = 400
+
+#: How many parameters a picture of a tuning run names.
+NAMED: Final = 10
 
 _LINE, _BAND, _BOUND = "#1f5f8b", "#9fc5e0", "#b03a2e"
 
@@ -118,6 +124,27 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
         lower.set_ylim(min(sprt.lower, *ratios) * 1.25, max(sprt.upper, *ratios) * 1.25)
     axes[-1].set_xlabel("pairs of games")
     save_figure(figure, picture)
+
+
+def plot_tuning(names: Sequence[str], iterations: Sequence[int], changes: Floats, path: Output) -> None:
+    """Draws each parameter's change in steps, float64[points][parameters], after these numbers of iterations.
+
+    The parameters that changed most have names and colours. Passes on the errors of `save_figure`.
+    """
+    figure, (axes,) = new_figure(1, 5.0)
+    order = sorted(range(len(names)), key=lambda index: abs(changes[-1, index]))
+    for place, index in enumerate(order):
+        is_named = place >= len(order) - NAMED
+        look: dict[str, Any] = (
+            {"label": f"{names[index]} {changes[-1, index]:+.2f}"} if is_named else {"color": "lightgrey"}
+        )
+        axes.plot(iterations, changes[:, index], linewidth=1.2 if is_named else 0.8, **look)
+    axes.axhline(0, color="grey", linewidth=0.8)
+    axes.set_xlabel("iterations")
+    axes.set_ylabel("change in steps")
+    # Below, the names would cover the curves.
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, reverse=True)
+    save_figure(figure, path, "tuning")
 
 
 def new_figure(

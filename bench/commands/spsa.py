@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from bench.adjudication import Adjudication
 from bench.description import (
     MatchDescription,
@@ -22,8 +24,9 @@ from bench.display import result_console
 from bench.engines import EngineSpec, EngineSpecError, compile_kernels, engine_from_pairs, this_engine
 from bench.game import check_engine
 from bench.pairs import MINUS, PLUS, PairsError, PairsTask, Progress, StateFile, make_task, play_pairs
+from bench.plots import MAX_POINTS, PlotError, check_path, plot_tuning
 from bench.schedule import Plan, make_plan
-from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, Spsa, SpsaError, default_gain, select
+from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Floats, Schedule, Spsa, SpsaError, default_gain, select
 from engine.arguments import Parser, command
 from engine.errors import FAILED, OK, arguments_are_judged
 from engine.files import built, count_of, locked, shown
@@ -45,7 +48,7 @@ _EPILOG = """\
 examples:
   secateur spsa --state lmr.jsonl --only "lmr_*" --iterations 8000 --tc nodes=3000 \\
                 --book bench/books/balanced.epd --concurrency 2
-  secateur spsa --state lmr.jsonl --show
+  secateur spsa --state lmr.jsonl --show --plot lmr.svg
 
 Each iteration changes every value up or down at random, plays a pair of games against an engine with the opposite
 changes, and shifts the values a little towards those of the winner. Keep the result only if `secateur sprt` accepts it.
@@ -93,6 +96,7 @@ def parser() -> Parser:
         "default: " + ", ".join(f"--{key.replace('_', '-')} {DEFAULT_RULES[key]}" for key in DEFAULT_RULES),
     )
     add_rule_arguments(rules)
+    parser.add_argument("--plot", type=Path, metavar="FILE.png|svg", help="draw how the values changed")
     parser.add_quiet()
     return parser
 
@@ -106,6 +110,7 @@ def main(arguments: list[str]) -> int:
     with arguments_are_judged():
         if options.concurrency < 1:
             raise SpsaError(f"--concurrency must be at least 1 (got {options.concurrency})")
+        picture = options.plot and check_path(options.plot, "tuning")
         if is_new:
             run = _run(options)
         else:
@@ -125,7 +130,12 @@ def main(arguments: list[str]) -> int:
             run = _stored_run(options, state)
         elif state.is_there and not options.overwrite:
             raise SpsaError(f"{shown(path)} already exists; pass --resume to continue it or --overwrite to replace it")
-        return _play(run, state, options)
+        status = _play(run, state, options)
+        if picture is not None:
+            if not state.results:
+                raise PlotError(f"{shown(picture.path)}: not drawn, because no iteration is finished")
+            plot_tuning([row.name for row in run.parameters], *run.trajectory(state), picture)
+        return status
 
 
 def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
@@ -192,6 +202,18 @@ class Run:
         for iteration, points in state.results.items():
             spsa.update(iteration, points)
         return spsa
+
+    def trajectory(self, state: StateFile) -> tuple[list[int], Floats]:
+        """Returns numbers of iterations, and each parameter's change in steps after them, float64[n][parameters]."""
+        spsa = Spsa(self.parameters, self.schedule, self.seed)
+        counts, changes = [0], [spsa.change_in_steps()]
+        step = -(-len(state.results) // MAX_POINTS)
+        for count, (iteration, points) in enumerate(state.results.items(), start=1):
+            spsa.update(iteration, points)
+            if count % step == 0 or count == len(state.results):
+                counts.append(count)
+                changes.append(spsa.change_in_steps())
+        return counts, np.array(changes)
 
 
 def tune(

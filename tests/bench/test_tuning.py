@@ -113,6 +113,13 @@ def test_a_run_from_the_command_line(tuned: None, tmp_path: Path, capsys: pytest
     assert command.main(["--state", str(state), "--show"]) == 0
     assert capsys.readouterr().out == out
     assert command.main(["--state", str(state), "--resume"]) == 0  # nothing is left to play
+    pytest.importorskip("matplotlib", reason="pictures need Matplotlib")
+    picture = tmp_path / "run.svg"
+    assert command.main(["--state", str(state), "--show", "--plot", str(picture)]) == 0
+    change = re.search(r"^Size .* (\S+)$", out, re.MULTILINE)
+    assert change
+    assert f"Size {change[1]}" in picture.read_text(encoding="utf-8")
+    assert command.main(["--state", str(state), "--resume", "--plot", str(tmp_path / "run.txt")]) == 2
 
 
 def test_mistakes_are_one_line_each(tuned: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
