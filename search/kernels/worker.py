@@ -171,13 +171,16 @@ def set_tunables(worker: Any, values: Mapping[str, int]) -> None:
 
     Raises KeyError with the name of an unknown tunable.
     """
+    tune = worker["tune"]
+    before = [int(tune[name]) for name in tunables.REDUCTION_TUNABLES]
     for name, value in values.items():
         if name not in tunables.BY_NAME:
             raise KeyError(name)
-        worker["tune"][name] = value
-    if any(name in values for name in tunables.REDUCTION_TUNABLES):
-        tune = worker["tune"]
-        worker["reductions"] = tunables.reductions(*(int(tune[name]) for name in tunables.REDUCTION_TUNABLES))
+        tune[name] = value
+    now = [int(tune[name]) for name in tunables.REDUCTION_TUNABLES]
+    # A tuner sets all options before each game, and the logarithms take longer than the rest.
+    if now != before:
+        worker["reductions"] = tunables.reductions(*now)
 
 
 def tunables_of(worker: Any) -> dict[str, int]:
