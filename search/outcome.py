@@ -22,10 +22,10 @@ PIECE_MATERIAL: Final = (0, 1, 3, 3, 5, 9, 0)
 #: Material is clamped to these bounds: there were too few games with less or more.
 LEAST_MATERIAL, FULL_MATERIAL = 6, 78
 
-#: The coefficients of 1, m and m^2 in `a` and `b`, with m = material / FULL_MATERIAL. They were fitted to 2.3 million
-#: positions with scores up to 400, from 32 thousand self-play games of the classical evaluation at 300 nodes a move.
-WIN_SCORE: Final = (205.4, -347.1, 206.9)
-SPREAD: Final = (49.8, 219.2, -64.7)
+#: The coefficients of 1, m and m^2 in `a` and `b`, with m = material / FULL_MATERIAL. They were fitted to 19.6
+#: million positions with scores up to 400, from self-play games of the network at 300 nodes a move.
+WIN_SCORE: Final = (285.7, -425.0, 216.8)
+SPREAD: Final = (39.6, 295.3, -169.6)
 
 
 class Outcome(NamedTuple):

@@ -110,6 +110,7 @@ VICTIMS: Final = (
     Victim("spsa {spsa} --state <> --iterations 2", "spsa.jsonl"),
     Victim("spsa {spsa} --state <> --resume --iterations 2", "spsa.jsonl", GROWS),
     Victim("spsa --state <> --show", "spsa.jsonl"),
+    Victim("spsa --state <spsa.jsonl> --show --plot <>", "plot.png", REPLACES),
     Victim("spsa {spsa} --state new.jsonl --iterations 1 --book <>", "book.epd"),
     Victim("spsa {spsa} --state new.jsonl --iterations 1 --tb <>", "syzygy"),
     Victim("ablation futility {quick} --games 4 --state <>", "ablation.jsonl", GROWS),
