@@ -64,7 +64,9 @@ class Recipe:
     data. `scale` is the sigmoid's scale in centipawns, 0 for the scale with which scores predict results best. After
     `warm_up` steps (at most a tenth of all steps), the learning rate falls from `rate` to `last_rate`. In each step,
     weights decay by `decay` times the learning rate. Gradients with a norm above `clip` are scaled down to `clip`.
-    `start` is the start network's digest, or "" for random weights. `device` is "cpu" for the kernels, or a device of
+    `start` is the start network's digest, or "" for random weights. At the end, the weights move `start_share` of the
+    way back to those of the start network: the mean is often better than both ends, above all with few data. (Mitchell
+    Wortsman et al., "Robust fine-tuning of zero-shot models", 2022.) `device` is "cpu" for the kernels, or a device of
     JAX: "gpu", or "jax" for the one that JAX prefers. With `policy`, the run trains a policy for the start network,
     which does not change (see `eval.training.policy`). Raises TrainingError if a value is out of range.
     """
@@ -84,6 +86,7 @@ class Recipe:
     seed: int = 1
     threads: int = 1
     start: str = ""
+    start_share: float = 0.0
     device: str = "cpu"
     policy: bool = False
 
@@ -98,6 +101,10 @@ class Recipe:
             raise TrainingError(f"batch-size must be a positive multiple of {unit}{threads} (got {self.batch_size})")
         if not 0.0 <= self.result_share <= 1.0:
             raise TrainingError(f"result-share must be 0 to 1 (got {self.result_share:g})")
+        if not 0.0 <= self.start_share < 1.0:
+            raise TrainingError(f"start-share must be at least 0 and less than 1 (got {self.start_share:g})")
+        if self.start_share and (self.policy or not self.start):
+            raise TrainingError("start-share needs a start network, and no policy")
         if self.device not in DEVICES:
             raise TrainingError(
                 f"device must be {', '.join(DEVICES[:-1])} or {DEVICES[-1]} (got {quoted(self.device)})"
@@ -318,6 +325,11 @@ class Trainer:
         update = make_step(step + 1, self.rate(step), recipe.decay, norm, recipe.clip)
         adamw_step(state.parameters, state.momentum, state.squares, self._gradients[0], update)
         return loss
+
+    def return_to(self, start: Floats) -> None:
+        """Moves the weights `start_share` of the way to the weights `start`. Call it once, after all superbatches."""
+        share = np.float32(self.recipe.start_share)
+        self.state.parameters[:] += share * (start - self.state.parameters)
 
     def validate(self) -> tuple[float | None, npt.NDArray[np.float64]]:
         """Returns the validation error (None without positions) and the network's score of each position in cp."""

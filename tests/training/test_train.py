@@ -167,6 +167,20 @@ def test_a_network_is_trained_further(made: Path, trained: Path, tmp_path: Path)
     assert read_network(output).provenance["training_error"] < before.provenance["training_error"]
 
 
+def test_the_result_can_be_a_mean_with_the_start_network(made: Path, trained: Path, tmp_path: Path) -> None:
+    whole, mean = tmp_path / "whole.snet", tmp_path / "mean.snet"
+    more = ["--start", str(trained), "--superbatches", "1", "--rate", "1e-2", "--quiet"]
+    assert uci_main.main(arguments(made, whole, *more)) == 0
+    assert uci_main.main(arguments(made, mean, *more, "--start-share", "0.25")) == 0
+    start, end, found = (read_network(path).features.astype(np.int64) for path in (trained, whole, mean))
+    assert np.abs(end - start).max() > 20
+    assert np.abs(found - (0.25 * start + 0.75 * end)).max() <= 1
+    # A finished run that is resumed writes the same network again.
+    first = mean.read_bytes()
+    assert train.main(["--output", str(mean), "--resume", "--quiet"]) == 0
+    assert mean.read_bytes() == first
+
+
 def test_a_network_is_widened(made: Path, trained: Path, tmp_path: Path) -> None:
     """Copied neurons evaluate almost as before, and training tells them apart."""
     output = tmp_path / "wide.snet"

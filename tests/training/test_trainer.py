@@ -188,6 +188,8 @@ def test_no_validation_is_no_error(pool: Pool) -> None:
         ({"threads": 3}, "batch-size must be a positive multiple of 384 with 3 threads (got 256)"),
         ({"result_share": 1.5}, "result-share must be 0 to 1 (got 1.5)"),
         ({"rate": math.nan}, "rate must be greater than 0 (got nan)"),
+        ({"start_share": 1.0, "start": "a"}, "start-share must be at least 0 and less than 1 (got 1)"),
+        ({"start_share": 0.5}, "start-share needs a start network, and no policy"),
         ({"device": "tpu"}, "device must be cpu, gpu or jax (got 'tpu')"),
         ({"seed": -1}, "seed must be 0 or more (got -1)"),
     ],

@@ -44,6 +44,7 @@ _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
     ),
     "the network": (
         ("--start", Path, "FILE.snet", "continue training this network (default: random weights)"),
+        ("--start-share", float, "0..1", "share of that network in the mean that is written (default 0)"),
         ("--hidden", int, "N", "width of an accumulator (default 128)"),
         ("--buckets", int, "1|8", "number of outputs; the number of pieces selects one (default 8)"),
     ),
@@ -206,6 +207,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
     from eval.training.policy import PolicyTrainer, trainer_of
     from eval.training.pool import FACTS, open_pool
     from eval.training.runs import RUN, START, load_run, load_state, output_of, save_run, train
+    from eval.training.trainer import state_from
     from eval.training.training_view import TrainingView, plot_losses
 
     if not (options.resume and (folder / FACTS).exists()):
@@ -228,6 +230,8 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
     except KeyboardInterrupt:
         raise CommandError(f"interrupted; pass --resume to continue the run in {shown(folder)}") from None
     with Steps("measuring and writing the network", options.quiet):
+        if run.recipe.start_share:
+            trainer.return_to(state_from(read_network(folder / START), run.recipe).parameters)
         facts = _export_policy(trainer, output) if isinstance(trainer, PolicyTrainer) else _export(trainer, output)
         save_run(record, replace(run, network=output.digest))
     if options.plot is not None:
