@@ -133,12 +133,9 @@ def plot_tuning(names: Sequence[str], iterations: Sequence[int], changes: Floats
     """
     figure, (axes,) = new_figure(1, 5.0)
     order = sorted(range(len(names)), key=lambda index: abs(changes[-1, index]))
-    for place, index in enumerate(order):
-        is_named = place >= len(order) - NAMED
-        look: dict[str, Any] = (
-            {"label": f"{names[index]} {changes[-1, index]:+.2f}"} if is_named else {"color": "lightgrey"}
-        )
-        axes.plot(iterations, changes[:, index], linewidth=1.2 if is_named else 0.8, **look)
+    axes.plot(iterations, changes[:, order[:-NAMED]], linewidth=0.8, color="lightgrey")
+    for index in order[-NAMED:]:
+        axes.plot(iterations, changes[:, index], linewidth=1.2, label=f"{names[index]} {changes[-1, index]:+.2f}")
     axes.axhline(0, color="grey", linewidth=0.8)
     axes.set_xlabel("iterations")
     axes.set_ylabel("change in steps")

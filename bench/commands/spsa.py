@@ -196,23 +196,27 @@ class Run:
         engine = self.games.engines[side]
         return replace(engine, options=(*engine.options, *((name, str(value)) for name, value in values.items())))
 
-    def tuner(self, state: StateFile) -> Spsa:
-        """Returns the tuner, updated with all results in `state`."""
+    def tuner(self, state: StateFile, after: Callable[[int, Spsa], None] = lambda count, spsa: None) -> Spsa:
+        """Returns the tuner, updated with all results in `state`. Calls `after` with the number of results so far."""
         spsa = Spsa(self.parameters, self.schedule, self.seed)
-        for iteration, points in state.results.items():
+        after(0, spsa)
+        for count, (iteration, points) in enumerate(state.results.items(), start=1):
             spsa.update(iteration, points)
+            after(count, spsa)
         return spsa
 
     def trajectory(self, state: StateFile) -> tuple[list[int], Floats]:
         """Returns numbers of iterations, and each parameter's change in steps after them, float64[n][parameters]."""
-        spsa = Spsa(self.parameters, self.schedule, self.seed)
-        counts, changes = [0], [spsa.change_in_steps()]
-        step = -(-len(state.results) // MAX_POINTS)
-        for count, (iteration, points) in enumerate(state.results.items(), start=1):
-            spsa.update(iteration, points)
+        counts: list[int] = []
+        changes: list[Floats] = []
+        step = max(1, -(-len(state.results) // MAX_POINTS))
+
+        def note(count: int, spsa: Spsa) -> None:
             if count % step == 0 or count == len(state.results):
                 counts.append(count)
                 changes.append(spsa.change_in_steps())
+
+        self.tuner(state, note)
         return counts, np.array(changes)
 
 

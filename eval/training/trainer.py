@@ -65,7 +65,7 @@ class Recipe:
     `warm_up` steps (at most a tenth of all steps), the learning rate falls from `rate` to `last_rate`. In each step,
     weights decay by `decay` times the learning rate. Gradients with a norm above `clip` are scaled down to `clip`.
     `start` is the start network's digest, or "" for random weights. At the end, the weights move `start_share` of the
-    way back to those of the start network: the mean is often better than both ends, above all with few data. (Mitchell
+    way back to those of the start network: the mean can be better than both ends, above all with few data. (Mitchell
     Wortsman et al., "Robust fine-tuning of zero-shot models", 2022.) `device` is "cpu" for the kernels, or a device of
     JAX: "gpu", or "jax" for the one that JAX prefers. With `policy`, the run trains a policy for the start network,
     which does not change (see `eval.training.policy`). Raises TrainingError if a value is out of range.

@@ -53,8 +53,8 @@ def decode_samples(games, plies, first, wanted, line, labels, samples):
     """Packs the wanted positions of GAME[n] into `samples` (SAMPLE, mutated); returns their number, int64.
 
     `plies` is PLY[m], `first` (int64[n]) gives the index in `plies` of each game's first ply, `wanted` is int64[5] from
-    `Filter.as_array`, and `line`, POSITION[2], and `labels`, int16[m], are scratch (mutated). `samples` must have room
-    for all games' positions.
+    `Filter.as_array`. The kernel uses `line`, POSITION[2], and `labels`, int16[m], as scratch (both mutated). `samples`
+    must have room for all games' positions.
     """
     count = np.int64(0)
     for index in range(games.size):
