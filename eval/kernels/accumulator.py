@@ -10,16 +10,14 @@ next frame (NO_MOVE for a null move). `accumulators` is an `accumulator_stack` r
 
 from __future__ import annotations
 
-import numpy as np
-
-from engine.board.bits import U0, bit, lsb, without_lsb
+from engine.board.bits import U0, lsb, without_lsb
 from engine.board.generate import castling_targets
 from engine.board.moves import CAPTURE, CASTLING, EN_PASSANT, NO_MOVE, move_kind, move_origin, move_target
-from engine.board.position import KING, OCCUPIED, ROOK, WHITE, piece_at
+from engine.board.position import KING, PAWN, ROOK, piece_at
 from engine.compiler.jit import inlined, subkernel
-from eval.kernels.features import feature, orientation
-from eval.kernels.vectors import add_add_sub_sub, add_block, add_sub, add_sub_sub, copy_block
-from eval.network.layout import BLOCK
+from eval.kernels.features import feature_row, king_view
+from eval.kernels.vectors import add_add_sub_sub, add_block, add_sub, add_sub_sub, copy_block, sub_block
+from eval.network.layout import BLOCK, CACHED
 
 
 @inlined
@@ -41,35 +39,53 @@ def _is_computed(accumulators, ply, perspective):
 
 @subkernel
 def refresh(network, accumulators, stack, ply, perspective):
-    """Computes the accumulator of `perspective` at `ply` from the position alone. Mutates `accumulators`."""
+    """Computes the accumulator of `perspective` at `ply` from the position alone. Mutates `accumulators`.
+
+    A cache keeps the last sums for each view of a perspective. Only the pieces that have changed since then are added
+    and subtracted: usually few, because a search returns to similar positions. (The idea is Koivisto's.)
+    """
     position = stack[ply].position
-    turned = orientation(position, perspective)
+    view = king_view(network, position, perspective)
     hidden = network.hidden
+    entry = perspective * (CACHED // 2) + (view >> 6) * 2 + (view & 1)
+    values, sums = accumulators.cached_values, entry * hidden
+    if (accumulators.cached >> entry) & 1 == 0:
+        accumulators.cached |= 1 << entry
+        accumulators.cached_pieces[entry] = U0
+        for index in range(0, hidden, BLOCK):
+            copy_block(values, sums + index, network.bias, index)
+    for color in range(2):
+        for piece in range(PAWN, KING + 1):
+            before = accumulators.cached_pieces[entry, color, piece - 1]
+            now = position.pieces[piece] & position.colors[color]
+            accumulators.cached_pieces[entry, color, piece - 1] = now
+            left = now & ~before
+            while left != U0:
+                row = hidden * feature_row(perspective, view, color, piece, lsb(left))
+                for index in range(0, hidden, BLOCK):
+                    add_block(values, sums + index, values, sums + index, network.features, row + index)
+                left = without_lsb(left)
+            left = before & ~now
+            while left != U0:
+                row = hidden * feature_row(perspective, view, color, piece, lsb(left))
+                for index in range(0, hidden, BLOCK):
+                    sub_block(values, sums + index, values, sums + index, network.features, row + index)
+                left = without_lsb(left)
     start = accumulator_start(network, ply, perspective)
     for index in range(0, hidden, BLOCK):
-        copy_block(accumulators.values, start + index, network.bias, index)
-    remaining = position.pieces[OCCUPIED]
-    while remaining != U0:
-        square = lsb(remaining)
-        color = np.int64(1 if position.colors[WHITE] & bit(square) != U0 else 0)
-        row = hidden * feature(perspective, turned, color, piece_at(position, square), square)
-        for index in range(0, hidden, BLOCK):
-            add_block(
-                accumulators.values, start + index, accumulators.values, start + index, network.features, row + index
-            )
-        remaining = without_lsb(remaining)
+        copy_block(accumulators.values, start + index, values, sums + index)
     accumulators.computed[ply] |= 1 << perspective
 
 
 @inlined
-def _advance_castling(network, accumulators, source, target, perspective, turned, us, king, rook):
+def _advance_castling(network, accumulators, source, target, perspective, view, us, king, rook):
     """Computes the accumulator at index `target` from that at `source` for a castling move. Mutates `accumulators`."""
     hidden = network.hidden
     king_to, rook_to = castling_targets(king, rook)
-    plus = hidden * feature(perspective, turned, us, KING, king_to)
-    plus_too = hidden * feature(perspective, turned, us, ROOK, rook_to)
-    minus = hidden * feature(perspective, turned, us, KING, king)
-    minus_too = hidden * feature(perspective, turned, us, ROOK, rook)
+    plus = hidden * feature_row(perspective, view, us, KING, king_to)
+    plus_too = hidden * feature_row(perspective, view, us, ROOK, rook_to)
+    minus = hidden * feature_row(perspective, view, us, KING, king)
+    minus_too = hidden * feature_row(perspective, view, us, ROOK, rook)
     for index in range(0, hidden, BLOCK):
         add_add_sub_sub(
             accumulators.values,
@@ -86,7 +102,7 @@ def _advance_castling(network, accumulators, source, target, perspective, turned
 
 @subkernel
 def advance(network, accumulators, stack, ply, perspective):
-    """Computes the accumulator at `ply` + 1 from that of `ply`, in the same orientation. Mutates `accumulators`."""
+    """Computes the accumulator at `ply` + 1 from that of `ply`, in the same view. Mutates `accumulators`."""
     position = stack[ply].position
     child = stack[ply + 1].position
     move = stack[ply].move
@@ -98,15 +114,15 @@ def advance(network, accumulators, stack, ply, perspective):
         for index in range(0, hidden, BLOCK):
             copy_block(accumulators.values, target + index, accumulators.values, source + index)
         return
-    turned = orientation(position, perspective)
+    view = king_view(network, position, perspective)
     us = position.turn
     origin, destination, kind = move_origin(move), move_target(move), move_kind(move)
     if kind == CASTLING:
-        _advance_castling(network, accumulators, source, target, perspective, turned, us, origin, destination)
+        _advance_castling(network, accumulators, source, target, perspective, view, us, origin, destination)
         return
-    minus = hidden * feature(perspective, turned, us, piece_at(position, origin), origin)
+    minus = hidden * feature_row(perspective, view, us, piece_at(position, origin), origin)
     # After a promotion, the piece on the target square differs from the pawn that moved.
-    plus = hidden * feature(perspective, turned, us, piece_at(child, destination), destination)
+    plus = hidden * feature_row(perspective, view, us, piece_at(child, destination), destination)
     if kind & CAPTURE == 0:
         for index in range(0, hidden, BLOCK):
             add_sub(
@@ -120,7 +136,7 @@ def advance(network, accumulators, stack, ply, perspective):
             )
         return
     square = destination ^ 8 if kind == EN_PASSANT else destination
-    taken = hidden * feature(perspective, turned, us ^ 1, piece_at(position, square), square)
+    taken = hidden * feature_row(perspective, view, us ^ 1, piece_at(position, square), square)
     for index in range(0, hidden, BLOCK):
         add_sub_sub(
             accumulators.values,
@@ -138,15 +154,15 @@ def advance(network, accumulators, stack, ply, perspective):
 def update(network, accumulators, stack, ply, perspective):
     """Computes `perspective`'s accumulator at `ply`, and at earlier plies if necessary. Mutates `accumulators`.
 
-    Goes back to the last computed accumulator of `perspective`, but not past a change of orientation, which changes
-    every feature. If it finds none, it refreshes the earliest ply reached: other lines can reuse that accumulator.
+    Goes back to the last computed accumulator of `perspective`, but not past a change of the view, which changes every
+    row. If it finds none, it refreshes the earliest ply reached: other lines can reuse that accumulator.
     """
-    turned = orientation(stack[ply].position, perspective)
+    view = king_view(network, stack[ply].position, perspective)
     base = ply
     while (
         not _is_computed(accumulators, base, perspective)
         and base > 0
-        and orientation(stack[base - 1].position, perspective) == turned
+        and king_view(network, stack[base - 1].position, perspective) == view
     ):
         base -= 1
     if not _is_computed(accumulators, base, perspective):

@@ -2,14 +2,17 @@
 
 A feature is a piece, own or the opponent's, on a square. Each side sees the board from its own end (squares are flipped
 for Black), and with its king on files a to d (squares are mirrored if the king is on files e to h). So a position and
-its left-right mirror image have the same features, and the network has less to learn.
+its left-right mirror image have the same features, and the network has less to learn. A network with king buckets has a
+set of rows for each: the meaning of a piece depends on where the own king stands.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from engine.board.position import WHITE, king_square
 from engine.compiler.jit import inlined
-from eval.network.layout import MOST_PIECES
+from eval.network.layout import FEATURES, KING_BUCKET, MOST_PIECES
 
 
 @inlined
@@ -20,10 +23,23 @@ def orientation(position, perspective):
 
 
 @inlined
-def feature(perspective, turned, color, piece, square):
-    """Returns the index (0 to 767, int64) of `color`'s `piece` on `square`; `turned` is `perspective`'s orientation."""
-    side = 0 if color == perspective else 384
-    return side + (piece - 1) * 64 + (square ^ turned)
+def king_bucket(square, buckets):
+    """Returns the king bucket of a king's square as its perspective sees it, int64; `buckets` is their number."""
+    return np.int64(KING_BUCKET[square]) if buckets > 1 else np.int64(0)
+
+
+@inlined
+def king_view(network, position, perspective):
+    """Returns what the rows of all pieces depend on, 64 * king bucket + orientation of `perspective`, as int64."""
+    turned = orientation(position, perspective)
+    return turned + 64 * king_bucket(king_square(position, perspective) ^ turned, network.king_buckets)
+
+
+@inlined
+def feature_row(perspective, view, color, piece, square):
+    """Returns the row (int64) of `color`'s `piece` on `square`; `view` is the `king_view` of `perspective`."""
+    side = 0 if color == perspective else FEATURES // 2
+    return (view >> 6) * FEATURES + side + (piece - 1) * 64 + (square ^ (view & 63))
 
 
 @inlined

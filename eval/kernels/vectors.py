@@ -92,6 +92,13 @@ def add_block(typingctx: Any, target: Any, at: Any, source: Any, start: Any, row
     return signature, _write_sum(1)
 
 
+@machine_op(_twin(0))
+def sub_block(typingctx: Any, target: Any, at: Any, source: Any, start: Any, rows: Any, minus: Any) -> Any:
+    """Computes target[at...] = source[start...] - rows[minus...]."""
+    signature = types.void(target, types.int64, source, types.int64, rows, types.int64)
+    return signature, _write_sum(0)
+
+
 @machine_op(_twin(1))
 def add_sub(typingctx: Any, target: Any, at: Any, source: Any, start: Any, rows: Any, plus: Any, minus: Any) -> Any:
     """Computes target[at...] = source[start...] + rows[plus...] - rows[minus...], for a move without capture."""

@@ -5,7 +5,7 @@
     header's length   uint32
     header            JSON, UTF-8: {"architecture": {...}, "provenance": {...}}
     padding           zeros up to a multiple of 64 from the start of the file
-    features          int16[FEATURES][hidden]
+    features          int16[king buckets][FEATURES][hidden]
     bias              int16[hidden]
     output            int16[buckets][own, opponent's][hidden]
     output bias       int32[buckets]
@@ -37,6 +37,7 @@ from eval.network.layout import (
     BLOCK,
     BUCKETS,
     FEATURES,
+    KING_BUCKETS,
     LOGIT,
     MAX_HIDDEN,
     MOST_PIECES,
@@ -82,9 +83,9 @@ class NetworkError(CommandError, ValueError):
 class Network:
     """A quantised network and its provenance. Raises NetworkError unless the kernels can evaluate it exactly.
 
-    `features` is int16[FEATURES, hidden], `bias` int16[hidden], `output` int16[buckets, 2, hidden], `output_bias`
-    int32[buckets]; `scale` is the number of centipawns for an output of 1. `policy_rows` is int8[POLICY_ROWS, hidden]
-    and `policy_bias` int32[POLICY_CLASSES]; both are None if the network has no policy.
+    `features` is int16[king_buckets * FEATURES, hidden], `bias` int16[hidden], `output` int16[buckets, 2, hidden],
+    `output_bias` int32[buckets]; `scale` is the number of centipawns for an output of 1. `policy_rows` is
+    int8[POLICY_ROWS, hidden] and `policy_bias` int32[POLICY_CLASSES]; both are None if the network has no policy.
     """
 
     features: npt.NDArray[np.int16]
@@ -117,6 +118,15 @@ class Network:
         return int(self.output_bias.shape[0])
 
     @property
+    def king_buckets(self) -> int:
+        """The number of sets of feature rows, one of which the own king's square selects."""
+        return max(1, len(self.features) // FEATURES)
+
+    def shape(self) -> tuple[int, int, int]:
+        """Returns `hidden`, `buckets` and `king_buckets`."""
+        return self.hidden, self.buckets, self.king_buckets
+
+    @property
     def has_policy(self) -> bool:
         """True if the network also rates moves."""
         return self.policy_rows is not None
@@ -128,6 +138,7 @@ class Network:
             "hidden": self.hidden,
             "activation": ACTIVATION,
             "buckets": self.buckets,
+            **({"king_buckets": self.king_buckets} if self.king_buckets > 1 else {}),
             "qa": QA,
             "qb": QB,
             "scale": self.scale,
@@ -137,7 +148,8 @@ class Network:
     def describe(self) -> str:
         """Returns a short description of the architecture, such as `(768 -> 256)x2 -> 1, 8 output layers`."""
         layers = "1 output layer" if self.buckets == 1 else f"{self.buckets} output layers"
-        return f"({FEATURES} -> {self.hidden})x2 -> 1, {layers}{', with a policy' if self.has_policy else ''}"
+        inputs = f"{self.king_buckets} x {FEATURES}" if self.king_buckets > 1 else str(FEATURES)
+        return f"({inputs} -> {self.hidden})x2 -> 1, {layers}{', with a policy' if self.has_policy else ''}"
 
     def digest(self) -> str:
         """Returns the hexadecimal SHA-256 of the architecture and the weights; the provenance does not count."""
@@ -155,6 +167,7 @@ class Network:
         record["output_bias"][: self.buckets] = self.output_bias
         record["hidden"] = self.hidden
         record["buckets"] = self.buckets
+        record["king_buckets"] = self.king_buckets
         record["scale"] = self.scale
         if with_policy and self.policy_rows is not None:
             record["policy_rows"][: self.policy_rows.size] = self.policy_rows.reshape(-1)
@@ -168,7 +181,7 @@ def _arrays(architecture: Mapping[str, Any]) -> dict[str, tuple[np.dtype[Any], t
     short, integer = np.dtype("<i2"), np.dtype("<i4")
     hidden, buckets = architecture["hidden"], architecture["buckets"]
     arrays: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {
-        "features": (short, (FEATURES, hidden)),
+        "features": (short, (architecture.get("king_buckets", 1) * FEATURES, hidden)),
         "bias": (short, (hidden,)),
         "output": (short, (buckets, 2, hidden)),
         "output_bias": (integer, (buckets,)),
@@ -189,6 +202,10 @@ def _check_architecture(found: Mapping[str, Any]) -> None:
         raise NetworkError(f"hidden is {shown(repr(hidden))}, expected a multiple of {BLOCK} up to {MAX_HIDDEN}")
     if type(buckets) is not int or buckets not in BUCKETS:
         raise NetworkError(f"buckets is {shown(repr(buckets))}, expected {' or '.join(map(str, BUCKETS))}")
+    king_buckets = found.get("king_buckets", 1)
+    if type(king_buckets) is not int or king_buckets not in KING_BUCKETS:
+        expected = " or ".join(map(str, KING_BUCKETS))
+        raise NetworkError(f"king_buckets is {shown(repr(king_buckets))}, expected {expected}")
     if type(scale) is not int or not 1 <= scale <= MAX_SCALE:
         raise NetworkError(f"scale is {shown(repr(scale))}, expected 1 to {MAX_SCALE}")
     policy = found.get("policy", False)
@@ -204,10 +221,10 @@ def _check_ranges(network: Network) -> None:
     if largest > OUTPUT_LIMIT:
         raise NetworkError(f"the largest absolute output weight is {largest}, expected at most {OUTPUT_LIMIT}")
     # An accumulator's element is at most its bias plus the 32 largest of 64 numbers: each square's largest weight.
-    by_square = network.features.astype(np.int64).reshape(12, 64, network.hidden)
-    for pick, sign in ((by_square.max(axis=0), 1), (by_square.min(axis=0), -1)):
-        best = np.sort(np.maximum(sign * pick, 0), axis=0)[-MOST_PIECES:]
-        extreme = sign * int((best.sum(axis=0) + sign * network.bias.astype(np.int64)).max())
+    by_square = network.features.reshape(network.king_buckets, 12, 64, network.hidden)
+    for pick, sign in ((by_square.max(axis=1), 1), (by_square.min(axis=1), -1)):
+        best = np.sort(np.maximum(sign * pick.astype(np.int64), 0), axis=1)[:, -MOST_PIECES:]
+        extreme = sign * int((best.sum(axis=1) + sign * network.bias.astype(np.int64)).max())
         if not _INT16.min <= extreme <= _INT16.max:
             raise NetworkError(f"an accumulator may reach {extreme}, expected {_INT16.min} to {_INT16.max}")
     if network.policy_bias is not None:

@@ -1,6 +1,7 @@
 """The layout of a network and its accumulators in memory, and the formula of the evaluation.
 
-    accumulator[p]  = bias + sum of the rows of the features that perspective p sees          int16[hidden]
+    accumulator[p]  = bias + sum of the rows of the features that perspective p sees, in the
+                      king bucket of p                                                        int16[hidden]
     clipped         = min(max(accumulator, 0), QA)
     activation      = (clipped^2 + 256) // 512                                                0 to ONE
     total           = sum over own and opponent's perspective of activation * output weight   exact integer
@@ -29,8 +30,17 @@ import numpy as np
 
 from engine.memory import allocate
 
-#: The number of features of each perspective: own and enemy pieces of six types on 64 squares.
+#: The number of features of each perspective in each king bucket: own and enemy pieces of six types on 64 squares.
 FEATURES: Final = 768
+
+#: The numbers of king buckets that a network may have. With 4, the square of a perspective's own king selects one of
+#: four sets of feature rows.
+KING_BUCKETS: Final = (1, 4)
+
+#: The king bucket of a square as its perspective sees it (see `eval.kernels.features`), int64[64]: 0 for a1 and b1,
+#: where a king that has castled stands, 1 for c1 and d1, 2 for the second rank, 3 for the others. Files e to h mirror
+#: files a to d.
+KING_BUCKET: Final = np.array([0, 0, 1, 1, 1, 1, 0, 0] + [2] * 8 + [3] * 48, np.int64)
 
 #: The largest number of pieces that a position can have.
 MOST_PIECES: Final = 32
@@ -68,10 +78,10 @@ BUCKETS: Final = (1, 8)
 
 NETWORK: Final = np.dtype(
     [
-        # The arrays are long enough for the largest network; `hidden` is the length of a row. The row of feature f is
-        # features[f * hidden : (f + 1) * hidden]. The weights of bucket b for the own and the opponent's accumulator
-        # are output[b * 2 * hidden : (b + 1) * 2 * hidden].
-        ("features", np.int16, (FEATURES * MAX_HIDDEN,)),
+        # The arrays are long enough for the largest network; `hidden` is the length of a row. Row r, that of feature
+        # f in king bucket k for r = k * FEATURES + f, is features[r * hidden : (r + 1) * hidden]. The weights of bucket
+        # b for the own and the opponent's accumulator are output[b * 2 * hidden : (b + 1) * 2 * hidden].
+        ("features", np.int16, (max(KING_BUCKETS) * FEATURES * MAX_HIDDEN,)),
         ("bias", np.int16, (MAX_HIDDEN,)),
         ("output", np.int16, (max(BUCKETS) * 2 * MAX_HIDDEN,)),
         # Row r of the policy is policy_rows[r * hidden : (r + 1) * hidden].
@@ -83,15 +93,20 @@ NETWORK: Final = np.dtype(
         # The length of an accumulator; 0 if there is no network.
         ("hidden", np.int64),
         ("buckets", np.int64),
+        ("king_buckets", np.int64),
         # Centipawns for an output of 1.
         ("scale", np.int64),
         # 1 if the network has a policy, else 0.
         ("has_policy", np.int64),
         # Makes the record's size a multiple of a cache line, 64 bytes.
-        ("unused", np.int64, (2,)),
+        ("unused", np.int64, (1,)),
     ],
     align=True,
 )
+
+
+#: The number of entries of the cache for refreshes, see `accumulator_stack`.
+CACHED: Final = 2 * max(KING_BUCKETS) * 2
 
 
 def accumulator_stack(plies: int) -> np.dtype[Any]:
@@ -102,6 +117,11 @@ def accumulator_stack(plies: int) -> np.dtype[Any]:
             ("values", np.int16, (plies * 2 * MAX_HIDDEN,)),
             # [ply]: bit p is set if perspective p's accumulator matches the position of that ply.
             ("computed", np.int64, (plies,)),
+            # [perspective][king bucket][mirrored or not][hidden]: the sums of the last refresh, and its pieces by
+            # colour and type. Bit e of `cached` is set if entry e is in use, numbered in this order.
+            ("cached_values", np.int16, (CACHED * MAX_HIDDEN,)),
+            ("cached_pieces", np.uint64, (CACHED, 2, 6)),
+            ("cached", np.int64),
         ],
         align=True,
     )

@@ -13,8 +13,8 @@ from eval.network.format import Network
 from eval.network.layout import ONE, ORIGIN_ROWS, QA, QB
 
 
-def active_features(board: chess.Board, perspective: chess.Color) -> list[int]:
-    """Returns the indices of the features that `perspective` sees on a board, in no particular order."""
+def active_rows(board: chess.Board, perspective: chess.Color, king_buckets: int = 1) -> list[int]:
+    """Returns the feature rows that `perspective` sees on a board, in no particular order."""
     king = board.king(perspective)
     assert king is not None
     found = []
@@ -24,7 +24,13 @@ def active_features(board: chess.Board, perspective: chess.Color) -> list[int]:
             seen = chess.square(7 - chess.square_file(seen), chess.square_rank(seen))
         plane = piece.piece_type - 1 if piece.color == perspective else piece.piece_type + 5
         found.append(64 * plane + seen)
-    return found
+    if king_buckets == 1:
+        return found
+    own_king = next(row - 64 * 5 for row in found if row // 64 == 5)
+    bucket = min(chess.square_rank(own_king) + 1, 3)
+    if bucket == 1 and chess.square_file(own_king) < 2:
+        bucket = 0
+    return [768 * bucket + row for row in found]
 
 
 def bucket_of(board: chess.Board, buckets: int) -> int:
@@ -34,7 +40,7 @@ def bucket_of(board: chess.Board, buckets: int) -> int:
 
 def _activations(network: Network, board: chess.Board) -> npt.NDArray[np.int64]:
     """Returns the activations of both perspectives, the side to move's first, int64[2][hidden]."""
-    sides = (network.features[active_features(board, side)] for side in (board.turn, not board.turn))
+    sides = (network.features[active_rows(board, side, network.king_buckets)] for side in (board.turn, not board.turn))
     sums = network.bias + np.array([rows.sum(axis=0, dtype=np.int64) for rows in sides])
     activations: npt.NDArray[np.int64] = (np.clip(sums, 0, QA) ** 2 + 256) // 512
     return activations

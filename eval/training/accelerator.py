@@ -1,8 +1,8 @@
 """Training on a GPU, or on another device of JAX: the network of `eval.training.kernels.gradients` as dense products.
 
 The processor prepares batches (features, buckets, targets) while the device trains on earlier ones. The features of a
-position become a row of 768 numbers, so that a batch is one matrix product. The multiplication rounds its inputs as the
-device prefers, so a network differs slightly from one trained on the processor.
+position become a row of zeros and ones, so that a batch is one matrix product. The multiplication rounds its inputs as
+the device prefers, so a network differs slightly from one trained on the processor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from engine.errors import CommandError
 from eval.network.format import SCALE
 from eval.network.layout import BLOCK, FEATURES, MOST_PIECES
-from eval.training.kernels.gradients import CHUNK, Blend, network_inputs
+from eval.training.kernels.gradients import CHUNK, Blend, network_inputs, part_sizes
 from eval.training.kernels.optimizer import MOMENTUM, MOST_WEIGHT, SQUARES, TINY, make_step
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Accelerator:
             raise DeviceError(f"JAX finds no GPU: {str(error).splitlines()[0]}") from None
         self._recipe = recipe
         self._blend = Blend(float(recipe.result_share), float(scale))
-        self._step = _compiled(recipe.hidden, recipe.buckets, SCALE / scale, recipe.batch_size)
+        self._step = _compiled(recipe, SCALE / scale)
 
     def losses(
         self, samples: Any, batches: Iterator[npt.NDArray[np.int64]], state: State, rates: list[float], first: int
@@ -87,6 +87,7 @@ class Accelerator:
                 part,
                 self._blend,
                 self._recipe.buckets,
+                self._recipe.king_buckets,
                 np.empty((2, MOST_PIECES), np.int64),
                 rows[begin:end],
                 buckets[begin:end],
@@ -105,22 +106,28 @@ class Accelerator:
         return arrays
 
 
-def _compiled(hidden: int, buckets: int, factor: float, batch_size: int) -> Any:
+def _compiled(recipe: Recipe, factor: float) -> Any:
     """Returns a step as a function that JAX compiles at its first call: one of (vectors, inputs, factors, clip) to the
     sum of squared errors and the new vectors. `factors` is a Step without its first factor.
     """
     import jax
     import jax.numpy as jnp
 
-    ends = np.cumsum([FEATURES * hidden, hidden, buckets * 2 * hidden, buckets])
+    hidden, buckets, batch_size = recipe.hidden, recipe.buckets, recipe.batch_size
+    row_count = recipe.king_buckets * FEATURES
+    ends = np.cumsum(part_sizes(hidden, buckets, recipe.king_buckets))
 
     def loss(parameters: Any, rows: Any, bucket: Any, targets: Any) -> Any:
         blocks, bias, output, output_bias, _ = jnp.split(parameters, ends)
-        features = blocks.reshape(hidden // BLOCK, FEATURES, BLOCK).transpose(1, 0, 2).reshape(FEATURES, hidden)
+        features = blocks.reshape(hidden // BLOCK, row_count, BLOCK).transpose(1, 0, 2).reshape(row_count, hidden)
         views = rows.reshape(-1, MOST_PIECES)
-        # The column behind the features takes the places without a piece.
-        present = jnp.zeros((len(views), FEATURES + 1), jnp.float32).at[jnp.arange(len(views))[:, None], views].add(1.0)
-        active = jnp.square(jnp.clip(present[:, :FEATURES] @ features + bias, 0.0, 1.0)).reshape(batch_size, 2 * hidden)
+        # The column behind the rows takes the places without a piece.
+        present = (
+            jnp.zeros((len(views), row_count + 1), jnp.float32).at[jnp.arange(len(views))[:, None], views].add(1.0)
+        )
+        active = jnp.square(jnp.clip(present[:, :row_count] @ features + bias, 0.0, 1.0)).reshape(
+            batch_size, 2 * hidden
+        )
         outputs = active @ output.reshape(buckets, 2 * hidden).T + output_bias
         chosen = jnp.take_along_axis(outputs, bucket[:, None].astype(jnp.int32), 1)[:, 0]
         return jnp.sum(jnp.square(jax.nn.sigmoid(factor * chosen) - targets))

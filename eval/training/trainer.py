@@ -22,7 +22,7 @@ import numpy.typing as npt
 from engine.errors import CommandError
 from engine.files import count_of, quoted
 from eval.network.format import SCALE, Network
-from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN, POLICY_BLOCK
+from eval.network.layout import BLOCK, BUCKETS, FEATURES, KING_BUCKETS, MAX_HIDDEN, POLICY_BLOCK
 from eval.training.accelerator import Accelerator
 from eval.training.kernels.gradients import (
     CHUNK,
@@ -73,6 +73,7 @@ class Recipe:
 
     hidden: int = 128
     buckets: int = 8
+    king_buckets: int = 1
     superbatches: int = 40
     superbatch_size: int = 0
     batch_size: int = 4096
@@ -95,6 +96,9 @@ class Recipe:
             raise TrainingError(f"hidden must be a multiple of {BLOCK} up to {MAX_HIDDEN} (got {self.hidden})")
         if self.buckets not in BUCKETS:
             raise TrainingError(f"buckets must be {' or '.join(map(str, BUCKETS))} (got {self.buckets})")
+        if self.king_buckets not in KING_BUCKETS:
+            expected = " or ".join(map(str, KING_BUCKETS))
+            raise TrainingError(f"king-buckets must be {expected} (got {self.king_buckets})")
         unit = CHUNK * max(self.threads, 1)
         if self.batch_size < 1 or self.batch_size % unit:
             threads = f" with {self.threads} threads" if self.threads > 1 else ""
@@ -124,9 +128,13 @@ class Recipe:
             if not getattr(self, name) >= 0:
                 raise TrainingError(f"{name.replace('_', '-')} must be 0 or more (got {getattr(self, name):g})")
 
+    def shape(self) -> tuple[int, int, int]:
+        """Returns the network's `hidden`, `buckets` and `king_buckets`."""
+        return self.hidden, self.buckets, self.king_buckets
+
     def size(self) -> int:
         """Returns the length of the vectors in the run's state."""
-        return policy_count(self.hidden) if self.policy else parameter_count(self.hidden, self.buckets)
+        return policy_count(self.hidden) if self.policy else parameter_count(*self.shape())
 
     def steps_of_pass(self, positions: int) -> int:
         """Returns the number of whole batches in `positions` positions. Raises TrainingError if it is 0."""
@@ -186,11 +194,13 @@ class Moment:
 
 def first_state(recipe: Recipe) -> State:
     """Returns a state with random weights from the seed of the recipe."""
-    size = parameter_count(recipe.hidden, recipe.buckets)
+    size = recipe.size()
     state = State(new_vector(size), new_vector(size), new_vector(size))
-    layers = layers_of(state.parameters, recipe.hidden, recipe.buckets)
+    layers = layers_of(state.parameters, *recipe.shape())
     rng = np.random.default_rng([recipe.seed, 2])
-    layers.features[:] = rng.normal(0.0, _FEATURE_SPREAD, layers.features.shape)
+    # All king buckets, too, begin with the same weights.
+    first = rng.normal(0.0, _FEATURE_SPREAD, (recipe.hidden // BLOCK, FEATURES, BLOCK))
+    layers.features[:] = np.tile(first, (1, recipe.king_buckets, 1))
     layers.bias[:] = _FIRST_BIAS
     bound = 1.0 / math.sqrt(2 * recipe.hidden)
     # All buckets can begin with the same weights, because each learns only from its own positions.
@@ -202,28 +212,30 @@ def state_from(network: Network, recipe: Recipe) -> State:
     """Returns a state with a network's weights, widened if the recipe asks for a multiple of its width.
 
     Each neuron is copied, with a little noise so that its copies learn different things, and its output weights are
-    divided among them. (Tianqi Chen et al., "Net2Net", 2016.) Raises TrainingError if the recipe is for a network of
+    divided among them. (Tianqi Chen et al., "Net2Net", 2016.) If the recipe has more king buckets than the network,
+    each begins with the network's rows. Raises TrainingError if the recipe is for a network of
     another size. For a policy, returns zeros instead.
     """
     if recipe.policy:
-        if (recipe.hidden, recipe.buckets) != (network.hidden, network.buckets):
+        if recipe.shape() != network.shape():
             raise TrainingError(
-                f"a policy needs the start network's hidden and buckets, {network.hidden} and {network.buckets} "
-                f"(got {recipe.hidden} and {recipe.buckets})"
+                f"a policy needs the start network's hidden, buckets and king buckets, {network.shape()} "
+                f"(got {recipe.shape()})"
             )
         return State(new_vector(recipe.size()), new_vector(recipe.size()), new_vector(recipe.size()))
     copies, rest = divmod(recipe.hidden, network.hidden)
-    if rest or network.buckets != recipe.buckets:
+    sets, rest_too = divmod(recipe.king_buckets, network.king_buckets)
+    if rest or rest_too or network.buckets != recipe.buckets:
         raise TrainingError(
-            f"the start network's hidden must divide {recipe.hidden} and its buckets must be {recipe.buckets} "
-            f"(got {network.hidden} and {network.buckets})"
+            f"the start network's hidden must divide {recipe.hidden}, its buckets must be {recipe.buckets}, and its "
+            f"king buckets must divide {recipe.king_buckets} (got {network.shape()})"
         )
-    narrow = layers_of(new_vector(parameter_count(network.hidden, network.buckets)), network.hidden, network.buckets)
+    narrow = layers_of(new_vector(parameter_count(*network.shape())), *network.shape())
     restore(network, narrow)
-    size = parameter_count(recipe.hidden, recipe.buckets)
+    size = recipe.size()
     state = State(new_vector(size), new_vector(size), new_vector(size))
-    layers = layers_of(state.parameters, recipe.hidden, recipe.buckets)
-    layers.features[:] = np.tile(narrow.features, (copies, 1, 1))
+    layers = layers_of(state.parameters, *recipe.shape())
+    layers.features[:] = np.tile(narrow.features, (copies, sets, 1))
     layers.bias[:] = np.tile(narrow.bias, copies)
     output = narrow.output.reshape(network.buckets, 2, network.hidden) / copies
     layers.output[:] = np.tile(output, copies).reshape(layers.output.shape)
@@ -252,10 +264,10 @@ class Trainer:
     def _prepare(self, threads: int) -> None:
         """Allocates what `_add_gradients` and `validate` need."""
         recipe = self.recipe
-        self.layers = layers_of(self.state.parameters, recipe.hidden, recipe.buckets)
+        self.layers = layers_of(self.state.parameters, *recipe.shape())
         self._blend = Blend(float(recipe.result_share), float(self.scale))
-        self._gradient_layers = [layers_of(row, recipe.hidden, recipe.buckets) for row in self._gradients]
-        self._scratch = [new_scratch(recipe.hidden) for _ in range(threads)]
+        self._gradient_layers = [layers_of(row, *recipe.shape()) for row in self._gradients]
+        self._scratch = [new_scratch(recipe.hidden, recipe.king_buckets) for _ in range(threads)]
 
     def _add_gradients(self, chunks: npt.NDArray[np.int64], thread: int) -> float:
         """Adds the gradient of some chunks to the thread's; returns the sum of their errors."""

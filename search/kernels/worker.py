@@ -202,6 +202,7 @@ def forget(worker: Any) -> None:
 
 def set_network(worker: Any, network: Any) -> None:
     """Sets the worker's NETWORK record; None means the classical evaluation. Mutates `worker`."""
+    worker["accumulators"]["cached"] = 0
     if network is None:
         worker["network"]["hidden"] = worker["network"]["has_policy"] = 0
     else:

@@ -10,11 +10,11 @@ from eval.network.format import Network
 from eval.network.layout import BLOCK, FEATURES, OUTPUT_LIMIT, POLICY_CLASSES, POLICY_ROWS, QA, QB
 
 
-def random_network(seed: int = 1, hidden: int = 32, buckets: int = 8) -> Network:
+def random_network(seed: int = 1, hidden: int = 32, buckets: int = 8, king_buckets: int = 1) -> Network:
     """A network of noise, wide enough for accumulators on both sides of both clips."""
     rng = np.random.default_rng(seed)
     return Network(
-        rng.integers(-180, 181, (FEATURES, hidden)).astype(np.int16),
+        rng.integers(-180, 181, (king_buckets * FEATURES, hidden)).astype(np.int16),
         rng.integers(-200, 600, hidden).astype(np.int16),
         rng.integers(-OUTPUT_LIMIT, OUTPUT_LIMIT + 1, (buckets, 2, hidden)).astype(np.int16),
         rng.integers(-5_000_000, 5_000_000, buckets).astype(np.int32),

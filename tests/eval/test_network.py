@@ -19,8 +19,8 @@ from eval.kernels.inference import EVALUATION_LIMIT, LINE_FRAME, evaluate_line
 from eval.kernels.vectors import SCRELU_DOTS, _dot_twin
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network
-from eval.network.layout import MAX_HIDDEN, ONE, OUTPUT_LIMIT, QA, accumulator_stack
-from eval.network.reference import active_features, bucket_of, integer_score
+from eval.network.layout import KING_BUCKETS, MAX_HIDDEN, ONE, OUTPUT_LIMIT, QA, accumulator_stack
+from eval.network.reference import active_rows, bucket_of, integer_score
 from search.kernels.score import MATE_BOUND
 from tests.board.board_positions import lively_move
 from tests.eval.eval_positions import varied
@@ -29,9 +29,9 @@ from tests.eval.networks import random_network
 PLIES = 60
 
 
-@pytest.mark.parametrize(("hidden", "buckets"), [(32, 1), (96, 8), (1024, 8)])
-def test_kernels_find_what_the_definition_says(hidden: int, buckets: int) -> None:
-    network = random_network(2, hidden, buckets)
+@pytest.mark.parametrize(("hidden", "buckets", "king_buckets"), [(32, 1, 1), (96, 8, 4), (1024, 8, 1)])
+def test_kernels_find_what_the_definition_says(hidden: int, buckets: int, king_buckets: int) -> None:
+    network = random_network(2, hidden, buckets, king_buckets)
     evaluator = NetworkEvaluator(network)
     found = [evaluator.score(board) for board in varied(seed=7, count=150)]
     assert found == [integer_score(network, board) for board in varied(seed=7, count=150)]
@@ -41,14 +41,26 @@ def test_kernels_find_what_the_definition_says(hidden: int, buckets: int) -> Non
 def test_features_by_hand() -> None:
     board = chess.Board("4k3/8/8/8/8/8/P7/4K3 w - - 0 1")
     # White's king on e1 mirrors: pawn h2, own king d1, enemy king d8.
-    assert sorted(active_features(board, chess.WHITE)) == [15, 5 * 64 + 3, 384 + 5 * 64 + 59]
+    assert sorted(active_rows(board, chess.WHITE)) == [15, 5 * 64 + 3, 384 + 5 * 64 + 59]
     # Black sees its own king on d1 and the enemy's pawn on h7.
-    assert sorted(active_features(board, chess.BLACK)) == [5 * 64 + 3, 384 + 55, 384 + 5 * 64 + 59]
+    assert sorted(active_rows(board, chess.BLACK)) == [5 * 64 + 3, 384 + 55, 384 + 5 * 64 + 59]
     assert [bucket_of(chess.Board(fen), 8) for fen in (chess.STARTING_FEN, board.fen())] == [7, 0]
 
 
-def test_mirror_images_are_worth_the_same() -> None:
-    evaluator = NetworkEvaluator(random_network())
+@pytest.mark.parametrize(
+    ("king", "bucket"), [("g1", 0), ("b1", 0), ("e1", 1), ("c1", 1), ("a2", 2), ("h2", 2), ("d3", 3), ("g8", 3)]
+)
+def test_the_king_selects_the_rows(king: str, bucket: int) -> None:
+    board = chess.Board("4k3/8/8/8/8/8/8/8 w - - 0 1")
+    board.set_piece_at(chess.parse_square(king), chess.Piece(chess.KING, chess.WHITE))
+    assert {row // 768 for row in active_rows(board, chess.WHITE, king_buckets=4)} == {bucket}
+    # Black sees its king on d1.
+    assert {row // 768 for row in active_rows(board, chess.BLACK, king_buckets=4)} == {1}
+
+
+@pytest.mark.parametrize("king_buckets", KING_BUCKETS)
+def test_mirror_images_are_worth_the_same(king_buckets: int) -> None:
+    evaluator = NetworkEvaluator(random_network(king_buckets=king_buckets))
     for board in varied(seed=8, count=100):
         score = evaluator.score(board)
         assert evaluator.score(board.mirror()) == score, board.fen()
@@ -95,14 +107,14 @@ import chess
 from engine.compiler.jit import INTERPRETED, VECTOR_BITS
 from eval.network.evaluator import NetworkEvaluator
 from tests.eval.networks import random_network
-evaluator = NetworkEvaluator(random_network(6, 64, 8))
+evaluator = NetworkEvaluator(random_network(6, 64, 8, 4))
 print(json.dumps([INTERPRETED, VECTOR_BITS, [evaluator.score(chess.Board(fen)) for fen in json.loads(sys.argv[1])]]))
 """
 
 
 def test_every_build_evaluates_alike(run_python: Callable[..., str]) -> None:
     boards = varied(seed=6, count=60)[::2]
-    expected = [integer_score(random_network(6, 64, 8), board) for board in boards]
+    expected = [integer_score(random_network(6, 64, 8, 4), board) for board in boards]
     fens = json.dumps([board.fen(en_passant="fen") for board in boards])
     for bits in (0, 256):
         found = json.loads(run_python(SCRIPT, fens, SECATEUR_VECTOR_BITS=str(bits)))
@@ -144,6 +156,12 @@ class Walk:
         assert found == integer_score(self.network, self.board), (self.board.root().fen(), self.board.move_stack)
 
 
+def after(board: chess.Board, move: chess.Move) -> chess.Board:
+    board = board.copy(stack=False)
+    board.push(move)
+    return board
+
+
 def kinds_of(board: chess.Board, move: chess.Move) -> set[str]:
     """What is special about a move that is about to be made."""
     if not move:
@@ -160,6 +178,8 @@ def kinds_of(board: chess.Board, move: chess.Move) -> set[str]:
     if move.from_square == board.king(board.turn):
         if chess.square_file(move.from_square) // 4 != chess.square_file(move.to_square) // 4:
             kinds.add("king changes wings")
+        elif active_rows(board, board.turn, 4)[0] // 768 != active_rows(after(board, move), board.turn, 4)[0] // 768:
+            kinds.add("king changes buckets")
         elif not board.is_castling(move):
             kinds.add("king stays")
     return kinds
@@ -175,11 +195,11 @@ STARTS = (
 )
 
 
-@pytest.mark.parametrize("hidden", [32, 96])
-def test_accumulators_follow_every_line(hidden: int) -> None:
+@pytest.mark.parametrize(("hidden", "king_buckets"), [(32, 4), (96, 1)])
+def test_accumulators_follow_every_line(hidden: int, king_buckets: int) -> None:
     """Random trees of moves, evaluated at some nodes and not at others, as a search does."""
     rng = random.Random(hidden)
-    network = random_network(hidden, hidden)
+    network = random_network(hidden, hidden, king_buckets=king_buckets)
     seen: set[str] = set()
     for fen, chess960 in STARTS * 3:
         walk = Walk(network, chess.Board(fen, chess960=chess960))
@@ -195,7 +215,7 @@ def test_accumulators_follow_every_line(hidden: int) -> None:
             if rng.random() < 0.6:
                 walk.check()
     assert seen >= {"null", "castling", "en passant", "promotion", "promotion with capture", "capture"}
-    assert seen >= {"king changes wings", "king stays"}
+    assert seen >= {"king changes wings", "king changes buckets", "king stays"}
 
 
 # --------------------------------------------------------------------------------------------------------------

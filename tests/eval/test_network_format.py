@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 import struct
@@ -24,23 +25,23 @@ from eval.network.format import (
     shipped_network,
     write_network,
 )
-from eval.network.layout import BUCKETS
+from eval.network.layout import BUCKETS, KING_BUCKETS
 from tests.eval.networks import random_network
 
 ARRAYS = ("features", "bias", "output", "output_bias")
 
 
 @pytest.mark.parametrize("hidden", [32, 128, 512])
-@pytest.mark.parametrize("buckets", BUCKETS)
-def test_what_is_written_is_read(hidden: int, buckets: int, tmp_path: Path) -> None:
-    network = replace(random_network(3, hidden, buckets), scale=370)
+@pytest.mark.parametrize(("buckets", "king_buckets"), list(itertools.product(BUCKETS, KING_BUCKETS)))
+def test_what_is_written_is_read(hidden: int, buckets: int, king_buckets: int, tmp_path: Path) -> None:
+    network = replace(random_network(3, hidden, buckets, king_buckets), scale=370)
     write_network(tmp_path / "a.snet", network)
     found = read_network(tmp_path / "a.snet")
     for name in ARRAYS:
         assert np.array_equal(getattr(found, name), getattr(network, name)), name
         assert getattr(found, name).dtype == getattr(network, name).dtype
     assert found.architecture() == network.architecture()
-    assert (found.hidden, found.buckets, found.scale) == (hidden, buckets, 370)
+    assert (*found.shape(), found.scale) == (hidden, buckets, king_buckets, 370)
     assert found.provenance == network.provenance == {"data": "noise", "seed": 3}
     assert [path.name for path in tmp_path.iterdir()] == ["a.snet"]
 
@@ -150,6 +151,8 @@ def test_arrays_of_another_shape_are_refused() -> None:
     network = random_network()
     with pytest.raises(NetworkError, match=r"features is int16\[767, 32\], expected int16\[768, 32\]"):
         replace(network, features=network.features[1:])
+    with pytest.raises(NetworkError, match="king_buckets is 2, expected 1 or 4"):
+        replace(network, features=np.tile(network.features, (2, 1)))
     with pytest.raises(NetworkError, match="output is int32"):
         replace(network, output=network.output.astype(np.int32))
 

@@ -13,7 +13,7 @@ from engine.compiler.jit import kernel
 from engine.memory import allocate
 from eval.network.format import SCALE
 from eval.network.layout import ONE, QA, QB
-from eval.network.reference import active_features, bucket_of
+from eval.network.reference import active_rows, bucket_of
 from eval.training.kernels.gradients import Blend, Layers, by_row
 from eval.training.kernels.records import SAMPLE, pack
 
@@ -57,8 +57,9 @@ def sigmoid(value: Array | float) -> Array:
 
 def clipped(parameters: Parameters, board: chess.Board) -> Array:
     """The roots of the activations, [2 H], side to move first."""
+    king_buckets = len(parameters.features) // 768
     sides = [
-        parameters.bias + parameters.features[active_features(board, perspective)].sum(axis=0)
+        parameters.bias + parameters.features[active_rows(board, perspective, king_buckets)].sum(axis=0)
         for perspective in (board.turn, not board.turn)
     ]
     roots: Array = np.clip(np.concatenate(sides), 0.0, 1.0)

@@ -14,7 +14,8 @@ import pytest
 
 from engine.compiler.jit import kernel, subkernel
 from engine.memory import readable
-from eval.network.reference import active_features
+from eval.network.layout import KING_BUCKETS
+from eval.network.reference import active_rows
 from eval.training.kernels.blocks import (
     _activate_twin,
     _descend_twin,
@@ -67,10 +68,10 @@ def samples(boards: list[chess.Board]) -> npt.NDArray[np.void]:
     return samples_of(boards, rng.integers(-900, 900, CHUNK).tolist(), rng.integers(0, 3, CHUNK).tolist())
 
 
-def random_layers(buckets: int, seed: int) -> tuple[npt.NDArray[np.float32], Layers]:
+def random_layers(buckets: int, seed: int, king_buckets: int = 1) -> tuple[npt.NDArray[np.float32], Layers]:
     """A network whose units are clipped now below and now above."""
-    vector = new_vector(parameter_count(HIDDEN, buckets))
-    layers = layers_of(vector, HIDDEN, buckets)
+    vector = new_vector(parameter_count(HIDDEN, buckets, king_buckets))
+    layers = layers_of(vector, HIDDEN, buckets, king_buckets)
     rng = np.random.default_rng(seed)
     layers.features[:] = rng.normal(0.0, 0.15, layers.features.shape)
     layers.bias[:] = rng.normal(0.3, 0.3, HIDDEN)
@@ -80,10 +81,10 @@ def random_layers(buckets: int, seed: int) -> tuple[npt.NDArray[np.float32], Lay
 
 
 def gradient_of(layers: Layers, samples: npt.NDArray[np.void], blend: Blend = BLEND) -> tuple[float, Layers]:
-    buckets = len(layers.output_bias)
-    gradient = layers_of(new_vector(parameter_count(HIDDEN, buckets)), HIDDEN, buckets)
+    shape = HIDDEN, len(layers.output_bias), layers.features.shape[1] // 768
+    gradient = layers_of(new_vector(parameter_count(*shape)), *shape)
     chunks = np.arange(len(samples) // CHUNK)
-    return add_gradients(layers, samples, chunks, blend, new_scratch(HIDDEN), gradient), gradient
+    return add_gradients(layers, samples, chunks, blend, new_scratch(HIDDEN, shape[2]), gradient), gradient
 
 
 @subkernel
@@ -121,38 +122,39 @@ def test_operations_on_blocks_do_what_their_twins_do(which: int, twin: Callable[
 
 
 @kernel
-def features_of(sample, rows):  # type: ignore[no-untyped-def]
-    return sample_features(sample.position, rows)
+def features_of(sample, king_buckets, rows):  # type: ignore[no-untyped-def]
+    return sample_features(sample.position, king_buckets, rows)
 
 
-def test_features_are_those_of_python_chess() -> None:
+@pytest.mark.parametrize("king_buckets", KING_BUCKETS)
+def test_features_are_those_of_python_chess(king_buckets: int) -> None:
     boards = boards_for(CHUNK) + [chess.Board(fen, chess960=is_960) for fen, is_960 in RARE_POSITIONS]
     rows = np.zeros((2, 32), np.int64)
     for board, sample in zip(boards, samples_of(boards), strict=True):
-        count = features_of(sample, rows)
+        count = features_of(sample, king_buckets, rows)
         seen = [sorted(row[:count].tolist()) for row in rows]
-        assert seen == [sorted(active_features(board, side)) for side in (board.turn, not board.turn)]
+        assert seen == [sorted(active_rows(board, side, king_buckets)) for side in (board.turn, not board.turn)]
     assert {chess.square_file(board.king(chess.WHITE) or 0) for board in boards} == set(range(8))
 
 
-@pytest.mark.parametrize("buckets", [1, 8])
+@pytest.mark.parametrize(("buckets", "king_buckets"), [(1, 1), (8, 1), (8, 4)])
 def test_outputs_and_losses_are_those_of_float64(
-    boards: list[chess.Board], samples: npt.NDArray[np.void], buckets: int
+    boards: list[chess.Board], samples: npt.NDArray[np.void], buckets: int, king_buckets: int
 ) -> None:
-    _, layers = random_layers(buckets, seed=33)
+    _, layers = random_layers(buckets, 33, king_buckets)
     loss, expected = loss_of(exact(layers), boards, samples, BLEND)
     out = np.zeros(len(samples), np.float32)
-    assert outputs(layers, samples, BLEND, new_scratch(HIDDEN), out) == pytest.approx(loss, rel=1e-5)
+    assert outputs(layers, samples, BLEND, new_scratch(HIDDEN, king_buckets), out) == pytest.approx(loss, rel=1e-5)
     assert out == pytest.approx(expected, rel=1e-4, abs=1e-5)
     assert np.abs(expected).max() > 1.0
     assert gradient_of(layers, samples)[0] == pytest.approx(loss, rel=1e-5)
 
 
-@pytest.mark.parametrize("buckets", [1, 8])
+@pytest.mark.parametrize(("buckets", "king_buckets"), [(1, 1), (8, 1), (8, 4)])
 def test_the_gradient_is_that_of_finite_differences(
-    boards: list[chess.Board], samples: npt.NDArray[np.void], buckets: int
+    boards: list[chess.Board], samples: npt.NDArray[np.void], buckets: int, king_buckets: int
 ) -> None:
-    vector, layers = random_layers(buckets, seed=34)
+    vector, layers = random_layers(buckets, 36, king_buckets)
     gradient, parameters = exact(gradient_of(layers, samples)[1]), exact(layers)
     rng = np.random.default_rng(35)
     chosen: list[tuple[str, tuple[int, ...]]] = []
@@ -173,7 +175,7 @@ def test_the_gradient_is_that_of_finite_differences(
         assert getattr(gradient, name)[place] == pytest.approx(slope, rel=2e-3, abs=2e-5), (name, place)
         checked += abs(slope) > 1e-2
     assert checked > 10
-    assert not vector[HIDDEN * 769 + buckets * (2 * HIDDEN + 1) :].any()
+    assert not vector[HIDDEN * (768 * king_buckets + 1) + buckets * (2 * HIDDEN + 1) :].any()
 
 
 def one_step() -> list[float]:
@@ -220,12 +222,12 @@ def test_damaged_positions_are_safe() -> None:
     samples["position"]["occupied"][:2] = 0, 1
     rows = np.zeros((2, 32), np.int64)
     for sample in samples:
-        count = features_of(sample, rows)
+        count = features_of(sample, 4, rows)
         assert 2 <= count <= 32
-        assert 0 <= rows.min() <= rows.max() < 768
-    _, layers = random_layers(8, seed=42)
+        assert 0 <= rows.min() <= rows.max() < 4 * 768
+    _, layers = random_layers(8, seed=42, king_buckets=4)
     out = np.zeros(len(samples), np.float32)
-    outputs(layers, samples, BLEND, new_scratch(HIDDEN), out)
+    outputs(layers, samples, BLEND, new_scratch(HIDDEN, 4), out)
     assert np.isfinite(out).all()
 
 

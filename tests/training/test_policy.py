@@ -216,6 +216,6 @@ def test_what_a_policy_needs(made: Path, start: Path, tmp_path: Path, capsys: py
         assert capsys.readouterr().err == f"secateur train: {words}\n"
     for more in (["--hidden", "128"], ["--buckets", "1"]):
         assert train.main([*given, "--start", str(start), *more]) == 1
-        words = "a policy needs the start network's hidden and buckets, 64 and 8 "
+        words = "a policy needs the start network's hidden, buckets and king buckets, (64, 8, 1) "
         assert capsys.readouterr().err.startswith(f"secateur train: {words}")
     assert not output.exists()

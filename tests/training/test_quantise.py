@@ -34,11 +34,12 @@ def check(parameters: Parameters, network: Network, boards: list[chess.Board]) -
     assert max(shares_of_bound(parameters, replace(network, scale=SCALE * 11 // 10), boards)) > 1.0
 
 
-@pytest.mark.parametrize("buckets", [1, 8])
+@pytest.mark.parametrize(("buckets", "king_buckets"), [(1, 1), (8, 4)])
 @pytest.mark.parametrize("most", [0.02, 0.3])
-def test_any_network_keeps_to_its_bound(buckets: int, most: float) -> None:
+def test_any_network_keeps_to_its_bound(buckets: int, king_buckets: int, most: float) -> None:
     """Accumulators on both sides of both clips, output weights of `most` at most."""
-    layers = layers_of(new_vector(parameter_count(HIDDEN, buckets)), HIDDEN, buckets)
+    shape = HIDDEN, buckets, king_buckets
+    layers = layers_of(new_vector(parameter_count(*shape)), *shape)
     rng = np.random.default_rng(9)
     layers.features[:] = rng.normal(0.0, 0.25, layers.features.shape)
     layers.bias[:] = rng.normal(0.3, 0.2, HIDDEN)

@@ -195,6 +195,23 @@ def test_a_network_is_widened(made: Path, trained: Path, tmp_path: Path) -> None
     assert 0 < np.abs(halves[0] - halves[1]).mean() < 10
 
 
+def test_a_network_gets_king_buckets(made: Path, trained: Path, tmp_path: Path) -> None:
+    """They begin with the same rows, so they evaluate as before, and training tells them apart."""
+    output, more = tmp_path / "kings.snet", ["--start", str(trained), "--king-buckets", "4", "--superbatches", "1"]
+    assert uci_main.main(arguments(made, output, *more, "--quiet", "--rate", "1e-9")) == 0
+    before, after = read_network(trained), read_network(output)
+    assert after.shape() == (32, 8, 4)
+    samples = open_pool(output.with_suffix(".training")).validation
+    assert np.abs(integer_scores(after, samples) - integer_scores(before, samples)).max() <= 1
+    assert uci_main.main(arguments(made, output, *more, "--quiet", "--rate", "0.01", "--overwrite")) == 0
+    sets = read_network(output).features.reshape(4, 768, 32).astype(int)
+    assert all(np.abs(one - sets[0]).mean() > 0.1 for one in sets[1:])
+    # A network that has king buckets is trained on with them.
+    again = tmp_path / "again.snet"
+    assert uci_main.main(arguments(made, again, "--start", str(output), "--superbatches", "1", "--quiet")) == 0
+    assert read_network(again).shape() == (32, 8, 4)
+
+
 def test_data_have_weights(made: Path, copied: Callable[[], Path], tmp_path: Path) -> None:
     """The same games are used at every start, and the network's file says how many."""
     path, output = copied(), tmp_path / "net.snet"
@@ -213,7 +230,7 @@ def test_networks_that_cannot_be_trained_further(
     damaged = tmp_path / "damaged.snet"
     damaged.write_bytes(trained.read_bytes()[:-1])
     for start, more, words in (
-        (trained, ["--buckets", "1"], "the start network's hidden must divide 32 and its buckets must be 1 "),
+        (trained, ["--buckets", "1"], "the start network's hidden must divide 32, its buckets must be 1, and its "),
         (tmp_path / "none.snet", [], f"{tmp_path / 'none.snet'}: No such file or directory"),
         (damaged, [], f"{damaged}: the file is cut short: "),
     ):

@@ -47,6 +47,7 @@ _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
         ("--start-share", float, "0..1", "share of that network in the mean that is written (default 0)"),
         ("--hidden", int, "N", "width of an accumulator (default 128)"),
         ("--buckets", int, "1|8", "number of outputs; the number of pieces selects one (default 8)"),
+        ("--king-buckets", int, "1|4", "sets of feature rows; the own king's square selects one (default 1)"),
     ),
     "the recipe": (
         ("--superbatches", int, "N", "number of superbatches (default 40)"),
@@ -180,7 +181,8 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
     start = None
     if options.start is not None:
         start, network = read_network_file(options.start)
-        recipe = {"hidden": network.hidden, "buckets": network.buckets} | recipe | {"start": network.digest()}
+        names = ("hidden", "buckets", "king_buckets")
+        recipe = dict(zip(names, network.shape(), strict=True)) | recipe | {"start": network.digest()}
     if options.resume:
         run = load_run(folder)
         there: dict[str, Any] = {**asdict(run), **asdict(run.recipe), **asdict(run.wanted)}

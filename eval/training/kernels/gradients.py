@@ -8,9 +8,9 @@
     loss         mean of (e - t)^2
 
 H is the length of an accumulator. `result` is 0, 0.5 or 1; `share` and `scale` come from Blend. All values are from
-the side to move's view. The 768 features are those of `eval.kernels.features`, ordered by side (own pieces first), then
-piece type (pawn to king), then square. Both passes touch only the feature rows of the pieces on the board (about 22).
-The gradient of a batch is a sum, which `reduce_gradients` turns into a mean.
+the side to move's view. The feature rows are those of `eval.kernels.features`, R = 768 for each king bucket, ordered by
+side (own pieces first), then piece type (pawn to king), then square. Both passes touch only the rows of the pieces on
+the board (about 22). The gradient of a batch is a sum, which `reduce_gradients` turns into a mean.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from engine.board.bits import U0, lsb, without_lsb
 from engine.board.position import KING, ROOK
 from engine.compiler.jit import float_inlined, float_kernel, inlined, kernel
 from engine.memory import allocate
-from eval.kernels.features import output_bucket
+from eval.kernels.features import king_bucket, output_bucket
 from eval.network.format import SCALE
 from eval.network.layout import BLOCK, FEATURES, MOST_PIECES, ONE, QA, QB
 from eval.training.kernels.blocks import activate, descend, gather, scatter
@@ -54,7 +54,7 @@ _TWO: Final = np.float32(2.0)
 class Layers(NamedTuple):
     """A network's parameters, or their gradient, as views of one float32 vector.
 
-    `features` [H / BLOCK][768][BLOCK], so that training reads them in order (see `by_row`), `bias` [H], `output`
+    `features` [H / BLOCK][R][BLOCK], so that training reads them in order (see `by_row`), `bias` [H], `output`
     [B][2 H] (side to move first), `output_bias` [B], for B buckets.
     """
 
@@ -83,10 +83,10 @@ class Blend(NamedTuple):
 class Scratch(NamedTuple):
     """A thread's scratch memory for CHUNK positions, each with two views: the side to move's and the opponent's.
 
-    `rows` int64[CHUNK][2][32] are the features of each view, `pieces` and `buckets` int64[CHUNK] the numbers of pieces
-    and output layers, `outputs` and `slopes` float32[CHUNK] the network's outputs and the derivatives of the loss,
-    `sums` float32[H / BLOCK][2 CHUNK][BLOCK] the accumulators of the views. `begins` int64[770] and `views`
-    int16[64 CHUNK] list the views by feature.
+    `rows` int64[CHUNK][2][32] are the feature rows of each view, `pieces` and `buckets` int64[CHUNK] the numbers of
+    pieces and output layers, `outputs` and `slopes` float32[CHUNK] the network's outputs and the derivatives of the
+    loss, `sums` float32[H / BLOCK][2 CHUNK][BLOCK] the accumulators of the views. `begins` int64[R + 2] and `views`
+    int16[64 CHUNK] list the views by row.
     """
 
     rows: npt.NDArray[np.int64]
@@ -99,27 +99,32 @@ class Scratch(NamedTuple):
     views: npt.NDArray[np.int16]
 
 
-def parameter_count(hidden: int, buckets: int) -> int:
+def part_sizes(hidden: int, buckets: int, king_buckets: int) -> list[int]:
+    """Returns the sizes of the four arrays of Layers."""
+    return [king_buckets * FEATURES * hidden, hidden, buckets * 2 * hidden, buckets]
+
+
+def parameter_count(hidden: int, buckets: int, king_buckets: int = 1) -> int:
     """Returns the number of a network's parameters, rounded up to whole cache lines; the padding stays 0."""
-    return -(-(FEATURES * hidden + hidden + buckets * (2 * hidden + 1)) // 16) * 16
+    return -(-sum(part_sizes(hidden, buckets, king_buckets)) // 16) * 16
 
 
-def layers_of(vector: Floats, hidden: int, buckets: int) -> Layers:
+def layers_of(vector: Floats, hidden: int, buckets: int, king_buckets: int = 1) -> Layers:
     """Splits a vector of `parameter_count` floats into Layers, which share its memory."""
-    ends = np.cumsum([FEATURES * hidden, hidden, buckets * 2 * hidden, buckets])
-    parts = [vector[end - size : end] for end, size in zip(ends, np.diff(ends, prepend=0), strict=True)]
-    features = parts[0].reshape(hidden // BLOCK, FEATURES, BLOCK)
+    sizes = part_sizes(hidden, buckets, king_buckets)
+    parts = [vector[end - size : end] for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
+    features = parts[0].reshape(hidden // BLOCK, king_buckets * FEATURES, BLOCK)
     return Layers(features, parts[1], parts[2].reshape(buckets, 2 * hidden), parts[3])
 
 
 def by_block(features: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Returns feature weights [768][H] in the order of `Layers.features`, [H / BLOCK][768][BLOCK]."""
-    return features.reshape(FEATURES, -1, BLOCK).transpose(1, 0, 2)
+    """Returns feature weights [R][H] in the order of `Layers.features`, [H / BLOCK][R][BLOCK]."""
+    return features.reshape(len(features), -1, BLOCK).transpose(1, 0, 2)
 
 
 def by_row(features: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Returns feature weights in the order of `Layers.features` as [768][H]; reverses `by_block`."""
-    return features.transpose(1, 0, 2).reshape(FEATURES, -1)
+    """Returns feature weights in the order of `Layers.features` as [R][H]; reverses `by_block`."""
+    return features.transpose(1, 0, 2).reshape(features.shape[1], -1)
 
 
 def new_vector(size: int) -> Floats:
@@ -128,7 +133,7 @@ def new_vector(size: int) -> Floats:
     return vector
 
 
-def new_scratch(hidden: int) -> Scratch:
+def new_scratch(hidden: int, king_buckets: int = 1) -> Scratch:
     """Allocates the scratch memory of one thread."""
 
     def integers(count: int) -> npt.NDArray[np.int64]:
@@ -142,21 +147,23 @@ def new_scratch(hidden: int) -> Scratch:
         outputs=new_vector(CHUNK),
         slopes=new_vector(CHUNK),
         sums=new_vector(CHUNK * 2 * hidden).reshape(hidden // BLOCK, 2 * CHUNK, BLOCK),
-        begins=integers(FEATURES + 2),
+        begins=integers(king_buckets * FEATURES + 2),
         views=allocate(np.dtype(np.int16), CHUNK * 2 * MOST_PIECES),
     )
 
 
 @inlined
-def sample_features(packed, rows):
-    """Writes the features of a PACKED position into `rows` int64[2][32] (mutated), side to move first.
+def sample_features(packed, king_buckets, rows):
+    """Writes the feature rows of a PACKED position into `rows` int64[2][32] (mutated), side to move first.
 
-    Returns the number of pieces, int64, 2 to 32. A damaged position can give wrong rows, but none outside the 768
-    features.
+    `king_buckets` is the network's. Returns the number of pieces, int64, 2 to 32. A damaged position can give wrong
+    rows, but none outside the network's.
     """
     white = np.int64(1) if np.int64(packed.state) & BLACK_TO_MOVE != 0 else np.int64(0)
     white_mirror = np.int64(0)
     black_mirror = np.int64(0)
+    white_bucket = np.int64(0)
+    black_bucket = np.int64(0)
     count = np.int64(0)
     remaining = packed.occupied
     while remaining != U0 and count < MOST_PIECES:
@@ -166,19 +173,20 @@ def sample_features(packed, rows):
         piece = code & 7
         if piece == CASTLING_ROOK:
             piece = np.int64(ROOK)
-        if piece == KING and square & _RIGHT_HALF != 0:
+        if piece == KING:
+            mirror = np.int64(_MIRROR if square & _RIGHT_HALF != 0 else 0)
             if is_black != 0:
-                black_mirror = np.int64(_MIRROR)
+                black_mirror, black_bucket = mirror, king_bucket(square ^ _FLIP ^ mirror, king_buckets)
             else:
-                white_mirror = np.int64(_MIRROR)
+                white_mirror, white_bucket = mirror, king_bucket(square ^ mirror, king_buckets)
         plane = (max(piece, 1) - 1) * 64
         rows[white, count] = is_black * _SIDE + plane + square
         rows[1 - white, count] = (1 - is_black) * _SIDE + plane + (square ^ _FLIP)
         count += 1
         remaining = without_lsb(remaining)
     for index in range(count):
-        rows[white, index] ^= white_mirror
-        rows[1 - white, index] ^= black_mirror
+        rows[white, index] = (rows[white, index] ^ white_mirror) + white_bucket * FEATURES
+        rows[1 - white, index] = (rows[1 - white, index] ^ black_mirror) + black_bucket * FEATURES
     return max(count, np.int64(2))
 
 
@@ -200,9 +208,9 @@ def _target(sample, blend):
 
 @inlined
 def _sort_views(scratch, count):
-    """Lists the views of `count` positions by feature. Mutates `scratch`.
+    """Lists the views of `count` positions by feature row. Mutates `scratch`.
 
-    The views with feature f are views[begins[f]:begins[f + 1]]; view 2 * i + s is that of side s in position i.
+    The views with row r are views[begins[r]:begins[r + 1]]; view 2 * i + s is that of side s in position i.
     """
     begins, views = scratch.begins, scratch.views
     begins[:] = 0
@@ -210,8 +218,8 @@ def _sort_views(scratch, count):
         for side in range(2):
             for piece in range(scratch.pieces[index]):
                 begins[scratch.rows[index, side, piece] + 2] += 1
-    for feature in range(2, FEATURES + 2):
-        begins[feature] += begins[feature - 1]
+    for row in range(2, begins.size):
+        begins[row] += begins[row - 1]
     for index in range(count):
         for side in range(2):
             for piece in range(scratch.pieces[index]):
@@ -226,10 +234,10 @@ def _forward(layers, samples, first, count, scratch):
 
     Leaves the sums, clipped to 0 to 1, in `scratch.sums`; their squares are the activations. Mutates `scratch`.
     """
-    hidden = layers.bias.size
+    hidden, rows = layers.bias.size, layers.features.shape[1]
     features, weights, sums = layers.features.reshape(-1), layers.output.reshape(-1), scratch.sums.reshape(-1)
     for index in range(count):
-        pieces = sample_features(samples[first + index].position, scratch.rows[index])
+        pieces = sample_features(samples[first + index].position, rows // FEATURES, scratch.rows[index])
         scratch.pieces[index] = pieces
         scratch.buckets[index] = output_bucket(pieces, layers.output_bias.size)
         scratch.outputs[index] = layers.output_bias[scratch.buckets[index]]
@@ -237,10 +245,10 @@ def _forward(layers, samples, first, count, scratch):
     for column in range(0, hidden, BLOCK):
         begin = column * 2 * CHUNK
         sums[begin : begin + 2 * count * BLOCK] = _ZERO
-        for feature in range(FEATURES):
-            start, end = scratch.begins[feature], scratch.begins[feature + 1]
+        for row in range(rows):
+            start, end = scratch.begins[row], scratch.begins[row + 1]
             if start != end:
-                scatter(sums, begin, scratch.views, start, end - start, features, column * FEATURES + feature * BLOCK)
+                scatter(sums, begin, scratch.views, start, end - start, features, column * rows + row * BLOCK)
         for index in range(count):
             place = begin + 2 * index * BLOCK
             start = scratch.buckets[index] * 2 * hidden + column
@@ -255,7 +263,7 @@ def _backward(layers, scratch, gradient):
 
     `scratch` must be as `_forward` left it for CHUNK positions; its sums are mutated.
     """
-    hidden = layers.bias.size
+    hidden, rows = layers.bias.size, layers.features.shape[1]
     weights, changes = layers.output.reshape(-1), gradient.output.reshape(-1)
     features, sums = gradient.features.reshape(-1), scratch.sums.reshape(-1)
     for index in range(CHUNK):
@@ -267,10 +275,10 @@ def _backward(layers, scratch, gradient):
             start = scratch.buckets[index] * 2 * hidden + column
             descend(sums, place, slope, weights, changes, start, gradient.bias, column)
             descend(sums, place + BLOCK, slope, weights, changes, start + hidden, gradient.bias, column)
-        for feature in range(FEATURES):
-            start, end = scratch.begins[feature], scratch.begins[feature + 1]
+        for row in range(rows):
+            start, end = scratch.begins[row], scratch.begins[row + 1]
             if start != end:
-                gather(features, column * FEATURES + feature * BLOCK, sums, begin, scratch.views, start, end - start)
+                gather(features, column * rows + row * BLOCK, sums, begin, scratch.views, start, end - start)
 
 
 @float_kernel
@@ -313,23 +321,23 @@ def outputs(layers, samples, blend, scratch, out):
 
 
 @float_kernel
-def network_inputs(samples, chunks, blend, buckets, found, rows, bucket, targets):
+def network_inputs(samples, chunks, blend, buckets, king_buckets, found, rows, bucket, targets):
     """Writes the inputs and targets of some chunks of `samples` (SAMPLE[n]), as a device needs them.
 
     `chunks` (int64[k]) contains the numbers of these chunks, `buckets` is the network's number of outputs. Mutates
-    `found` int64[2][32], `rows` int16[k * CHUNK][2][32] (features, side to move first, then FEATURES), `bucket`
+    `found` int64[2][32], `rows` int16[k * CHUNK][2][32] (feature rows, side to move first, then R), `bucket`
     int32[k * CHUNK] and `targets` float32[k * CHUNK].
     """
     for number in range(chunks.size):
         for index in range(CHUNK):
             place = number * CHUNK + index
             sample = samples[chunks[number] * CHUNK + index]
-            pieces = sample_features(sample.position, found)
+            pieces = sample_features(sample.position, king_buckets, found)
             bucket[place] = output_bucket(pieces, buckets)
             targets[place] = _target(sample, blend)
             for side in range(2):
                 for piece in range(MOST_PIECES):
-                    rows[place, side, piece] = found[side, piece] if piece < pieces else FEATURES
+                    rows[place, side, piece] = found[side, piece] if piece < pieces else king_buckets * FEATURES
 
 
 @kernel
@@ -338,8 +346,9 @@ def integer_scores(network, scale, samples, rows, accumulator, out):
 
     `network` is Integers. Mutates `rows` int64[2][32], `accumulator` int64[H] and `out`.
     """
+    king_buckets = network.features.shape[0] // FEATURES
     for index in range(samples.size):
-        pieces = sample_features(samples[index].position, rows)
+        pieces = sample_features(samples[index].position, king_buckets, rows)
         bucket = output_bucket(pieces, network.output_bias.size)
         total = np.int64(0)
         for side in range(2):
