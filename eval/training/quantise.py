@@ -1,4 +1,4 @@
-"""Converts a trained float network to the integers of a network file and back, and measures the rounding error."""
+"""Converts a trained float network to the integers of a network file and back, and measures errors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from eval.network.layout import LOGIT, MOST_PIECES, ONE, POLICY_QB, QA, QB
 from eval.training.kernels import gradients
 from eval.training.kernels.gradients import Integers, Layers, by_block, by_row
 from eval.training.kernels.policy import Weights
+from eval.training.kernels.records import BLACK_TO_MOVE
 
 #: The number of positions to score at a time.
 _CHUNK: Final = 65_536
@@ -59,6 +60,18 @@ def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:
         part = slice(first, first + _CHUNK)
         gradients.integer_scores(arrays, network.scale, samples[part], rows, accumulator, out[part])
     return out
+
+
+def squared_errors(network: Network, samples: Any, scale: float) -> npt.NDArray[np.float64]:
+    """Returns the squared differences between the network's evaluations of SAMPLE[n] and their scores, float64[n].
+
+    Both are expected results: 1 / (1 + exp(-centipawns / scale)).
+    """
+    is_black = samples["position"]["state"] & BLACK_TO_MOVE != 0
+    scores = np.where(is_black, -1.0, 1.0) * samples["score"]
+    found, expected = (1.0 / (1.0 + np.exp(-cp / scale)) for cp in (integer_scores(network, samples), scores))
+    differences: npt.NDArray[np.float64] = (found - expected) ** 2
+    return differences
 
 
 def measure(network: Network, samples: Any, exact: npt.NDArray[np.float64]) -> dict[str, float]:

@@ -1,14 +1,22 @@
-"""`net`: network files described, and evaluations compared on games; the errors against sums made by hand."""
+"""`net`: network files described, and networks compared on games; the errors against sums made by hand."""
 
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
+import chess
 import pytest
 
 import uci_main
+from engine.board.convert import to_board
+from eval.network.evaluator import NetworkEvaluator
+from eval.network.format import read_network, write_network
 from eval.training.commands import net
+from eval.training.samples import samples
+from tests.eval.networks import random_network
+from tests.training.positions import unpacked
 
 
 def test_net_shows_what_a_file_is(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,3 +39,34 @@ def test_net_shows_what_a_file_is(trained: Path, tmp_path: Path, capsys: pytest.
     assert err.startswith(f"secateur net: {damaged}: ")
     assert len(err.splitlines()) == 1
     assert out.startswith(str(trained))
+
+
+def test_net_compares_networks_on_games(
+    made: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.snet"
+    write_network(other, random_network(hidden=32))
+    assert net.main([str(trained), str(other), "--data", str(made), "--json", "--quiet"]) == 0
+    mine, theirs = json.loads(capsys.readouterr().out)
+    evaluator, expected = NetworkEvaluator(read_network(trained)), []
+    for packed in samples(made):
+        for position, sample in zip(unpacked(packed), packed, strict=True):
+            board = to_board(position)
+            pair = evaluator.score(board), int(sample["score"]) * (1 if board.turn == chess.WHITE else -1)
+            found, wanted = (1 / (1 + math.exp(-cp / 170)) for cp in pair)
+            expected.append((found - wanted) ** 2)
+    assert (mine["positions"], mine["percent"], mine["percent_error"]) == (len(expected), 0, 0)
+    assert mine["error"] == pytest.approx(sum(expected) / len(expected))
+    # Noise is much worse than a network that was trained on these games.
+    assert theirs["percent"] > 10 * theirs["percent_error"] > 0
+    assert theirs["error"] == pytest.approx(mine["error"] * (1 + theirs["percent"] / 100))
+    assert net.main([str(trained), str(other), "--data", str(made), "--quiet"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"{trained}: error {mine['error']:.6f} on {len(expected)} positions"
+    assert second.endswith(f", {theirs['percent']:+.2f} % +- {theirs['percent_error']:.2f}")
+
+
+def test_net_needs_positions_to_compare_with(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert net.main([str(trained), "--data", str(tmp_path), "--quiet"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"secateur net: {tmp_path}: ")

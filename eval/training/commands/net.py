@@ -1,31 +1,52 @@
-"""`secateur net`: describes network files."""
+"""`secateur net`: describes network files, and compares networks with the scores of self-play games."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from engine.arguments import Parser, command, complain
+from engine.errors import CommandError
 from engine.files import shown
+from engine.progress import Steps, counted
+
+#: The scale in centipawns with which `--data` turns scores into expected results: about the one that training fits.
+_SCALE: Final = 170.0
+
+_EPILOG = """\
+examples:
+  secateur net eval/network/default.snet
+  secateur net old.snet new.snet --data data/deep
+
+With --data, the games should have many nodes a move, far more than those that the networks learned from. The error is
+the mean squared difference of expected results, on quiet positions.
+"""
 
 
 @command("secateur net")
 def main(arguments: list[str]) -> int:
-    """Describes network files; returns the exit status, 1 if a file is unusable."""
+    """Describes or compares network files; returns the exit status, 1 if a file is unusable."""
     parser = Parser(
         prog="secateur net",
         description="Shows the architecture, size, checksums and provenance of network files. Rejects a file that is "
-        "of another kind, truncated or damaged, and says what was expected and what was found.",
+        "of another kind, truncated or damaged, and says what was expected and what was found. With --data, compares "
+        "the networks' evaluations with the scores of games.",
+        epilog=_EPILOG,
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.snet")
+    parser.add_argument("--data", nargs="+", metavar="FOLDER|SHARD", help="print the networks' errors on these games")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_quiet()
     options = parser.parse_args(arguments)
     from eval.network.format import NetworkError
 
+    if options.data:
+        return _compare(options.files, options.data, options.json, options.quiet)
     status, told = 0, []
     for path in options.files:
         try:
@@ -40,6 +61,35 @@ def main(arguments: list[str]) -> int:
     if options.json:
         print(json.dumps(told, indent=2))
     return status
+
+
+def _compare(files: list[Path], data: list[str], as_json: bool, quiet: bool) -> int:
+    """Prints each network's error on `data`, and how it differs from the first network's; returns the exit status."""
+    with Steps("loading the kernels", quiet) as steps:
+        from eval.network.format import read_network
+        from eval.training.quantise import squared_errors
+        from eval.training.samples import samples
+
+        networks = [read_network(path) for path in files]
+        parts = list(counted(samples(data), steps.show, "shards read"))
+        found = np.concatenate(parts) if parts else np.zeros(0)
+        if not len(found):
+            raise CommandError(f"{', '.join(map(shown, data))}: no quiet position to compare with")
+        errors = [squared_errors(network, found, _SCALE) for network in counted(networks, steps.show, "networks read")]
+    rows: list[dict[str, Any]] = []
+    first = errors[0]
+    for path, mine in zip(files, errors, strict=True):
+        # Both networks see the same positions, so the error of the difference is smaller than that of either.
+        change, spread = float((mine - first).mean()), float((mine - first).std()) / math.sqrt(len(mine))
+        row: dict[str, Any] = {"file": str(path), "positions": len(mine), "error": float(mine.mean())}
+        rows.append({**row, "percent": 100 * change / first.mean(), "percent_error": 196 * spread / first.mean()})
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    for row in rows:
+        against = f", {row['percent']:+.2f} % +- {row['percent_error']:.2f}" if row is not rows[0] else ""
+        print(f"{shown(row['file'])}: error {row['error']:.6f} on {row['positions']} positions{against}")
+    return 0
 
 
 def _facts(path: Path) -> dict[str, Any]:
