@@ -226,6 +226,7 @@ def load_state(folder: Path, recipe: Recipe) -> State:
     try:
         with open_regular(path) as file, np.load(file) as data:
             saved = parse_json(str(data["recipe"])) if "recipe" in data else {}  # an older checkpoint has no recipe
+            saved.pop("start_share", None)  # counts only after training, so a finished run may get another one
             edits = [f"{k} {asdict(recipe)[k]} instead of {v}" for k, v in saved.items() if asdict(recipe)[k] != v]
             if edits:
                 raise TrainingError(f"{shown(folder / RUN)}: has {', '.join(edits)} as in {CHECKPOINT}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final
@@ -337,6 +337,19 @@ class Trainer:
         update = make_step(step + 1, self.rate(step), recipe.decay, norm, recipe.clip)
         adamw_step(state.parameters, state.momentum, state.squares, self._gradients[0], update)
         return loss
+
+    def errors_of_means(self, start: Floats, shares: Iterable[float]) -> dict[str, float | None]:
+        """Returns the validation error that each of `shares` would have as `start_share`, by that share as a text.
+
+        `start` is the vector of the start network's weights. Call it before `return_to`.
+        """
+        parameters, trained = self.state.parameters, self.state.parameters.copy()
+        found = {}
+        for share in shares:
+            parameters[:] = trained + np.float32(share) * (start - trained)
+            found[f"{share:g}"] = self.validate()[0]
+        parameters[:] = trained
+        return found
 
     def return_to(self, start: Floats) -> None:
         """Moves the weights `start_share` of the way to the weights `start`. Call it once, after all superbatches."""

@@ -167,7 +167,9 @@ def test_a_network_is_trained_further(made: Path, trained: Path, tmp_path: Path)
     assert read_network(output).provenance["training_error"] < before.provenance["training_error"]
 
 
-def test_the_result_can_be_a_mean_with_the_start_network(made: Path, trained: Path, tmp_path: Path) -> None:
+def test_the_result_can_be_a_mean_with_the_start_network(
+    made: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     whole, mean = tmp_path / "whole.snet", tmp_path / "mean.snet"
     more = ["--start", str(trained), "--superbatches", "1", "--rate", "1e-2", "--quiet"]
     assert uci_main.main(arguments(made, whole, *more)) == 0
@@ -179,6 +181,22 @@ def test_the_result_can_be_a_mean_with_the_start_network(made: Path, trained: Pa
     first = mean.read_bytes()
     assert train.main(["--output", str(mean), "--resume", "--quiet"]) == 0
     assert mean.read_bytes() == first
+    # It can get another share, and its output says which share is best.
+    capsys.readouterr()
+    assert train.main(["--output", str(mean), "--resume", "--quiet", "--start-share", "0.8", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    other = read_network(mean)
+    assert np.abs(other.features - (0.8 * start + 0.2 * end)).max() <= 1
+    assert other.provenance["recipe"]["start_share"] == 0.8
+    errors = told["validation_by_start_share"]
+    assert list(errors) == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
+    assert errors["0.8"] == pytest.approx(told["validation_error"])
+    assert errors["0"] == pytest.approx(read_network(whole).provenance["validation_error"])
+    assert train.main(["--output", str(mean), "--resume", "--quiet", "--start-share", "1"]) == 2
+    assert "start-share must be at least 0 and less than 1 (got 1)" in capsys.readouterr().err
+    assert train.main(["--output", str(mean), "--resume", "--quiet"]) == 0
+    words = "validation error by share of the start network (--resume --start-share chooses another):\n0: "
+    assert words in capsys.readouterr().out
 
 
 def test_a_network_is_widened(made: Path, trained: Path, tmp_path: Path) -> None:

@@ -33,6 +33,10 @@ The errors show whether a run went well, but only games show how strong its netw
 recipe and how to make the data.
 """
 
+#: After training, the command shows the validation errors of means with these shares of the start network. The last is
+#: the start network itself.
+_SHARES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
 #: The options with a value, by group in the help: name, type, metavar, help.
 _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
     "positions": (
@@ -187,10 +191,13 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
         run = load_run(folder)
         there: dict[str, Any] = {**asdict(run), **asdict(run.recipe), **asdict(run.wanted)}
         for name, value in {**recipe, **wanted, **whole}.items():
-            if there[name] != value:
+            if there[name] != value and name != "start_share":
                 raise UsageError(f"{folder}: the existing run has {name.replace('_', '-')} {there[name]}, not {value}")
         if options.data and tuple(options.data) != run.data:
             raise UsageError(f"{folder}: the existing run uses {', '.join(run.data)}, not {', '.join(options.data)}")
+        if options.start_share is not None:
+            with arguments_are_judged():
+                run = replace(run, recipe=replace(run.recipe, start_share=options.start_share))
         return run, start
     check_new(folder, options.overwrite)
     if not options.data:
@@ -214,7 +221,9 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
 
     if not (options.resume and (folder / FACTS).exists()):
         _make_pool(options, folder, run, start)
-    record, run = output_of(folder, RUN), load_run(folder)  # read again, now that the folder is locked
+    record, share = output_of(folder, RUN), run.recipe.start_share
+    run = load_run(folder)  # read again, now that the folder is locked
+    run = replace(run, recipe=replace(run.recipe, start_share=share))
     with Steps("preparing the run", options.quiet) as steps:
         pool = open_pool(folder, steps.show)
         network = read_network(folder / START) if run.recipe.policy else None
@@ -232,8 +241,11 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
     except KeyboardInterrupt:
         raise CommandError(f"interrupted; pass --resume to continue the run in {shown(folder)}") from None
     with Steps("measuring and writing the network", options.quiet):
-        if run.recipe.start_share:
-            trainer.return_to(state_from(read_network(folder / START), run.recipe).parameters)
+        means: dict[str, float | None] = {}
+        if run.recipe.start and not run.recipe.policy:
+            beginning = state_from(read_network(folder / START), run.recipe).parameters
+            means = trainer.errors_of_means(beginning, _SHARES)
+            trainer.return_to(beginning)
         facts = _export_policy(trainer, output) if isinstance(trainer, PolicyTrainer) else _export(trainer, output)
         save_run(record, replace(run, network=output.digest))
     if options.plot is not None:
@@ -241,11 +253,15 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
         plot_losses(trainer.state.log, options.plot, title, *(["cross entropy"] if run.recipe.policy else []))
     if options.json:
         outcome = {"network": str(options.output), **facts, "positions_per_second": round(trainer.pace(), 1)}
+        outcome["validation_by_start_share"] = means
         print(json.dumps(outcome, indent=2))
     else:
         validation = facts["validation_error"]
         checked = "" if validation is None else f", validation error {validation:.6f}"
         print(f"{shown(options.output)}: training error {facts['training_error']:.6f}{checked}")
+        if means and validation is not None:
+            print("validation error by share of the start network (--resume --start-share chooses another):")
+            print(", ".join(f"{share}: {error:.6f}" for share, error in means.items()))
         hits, loss = facts.get("hits", {}), facts.get("quantisation", {})
         if hits.get("positions"):
             print(
