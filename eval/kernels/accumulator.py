@@ -2,7 +2,8 @@
 
 Most moves change two to four features. So a ply's accumulator is usually that of the ply before, plus a few rows of
 weights and minus a few others. No update has to be undone, because every ply has its own accumulators, one for each
-perspective. `computed` says which of them match the position. Code that writes a position must clear the ply's bits.
+perspective. `computed` says which of them match the position. Code that writes a position must clear the ply's bits,
+and code that changes the network must set `cached` to 0.
 
 `stack` is an array of records with at least two fields: `position`, a POSITION, and `move`, the move that led to the
 next frame (NO_MOVE for a null move). `accumulators` is an `accumulator_stack` record for as many plies.
@@ -17,7 +18,7 @@ from engine.board.position import KING, PAWN, ROOK, piece_at
 from engine.compiler.jit import inlined, subkernel
 from eval.kernels.features import feature_row, king_view
 from eval.kernels.vectors import add_add_sub_sub, add_block, add_sub, add_sub_sub, copy_block, sub_block
-from eval.network.layout import BLOCK, CACHED
+from eval.network.layout import BLOCK, CACHE_ENTRIES
 
 
 @inlined
@@ -39,15 +40,17 @@ def _is_computed(accumulators, ply, perspective):
 
 @subkernel
 def refresh(network, accumulators, stack, ply, perspective):
-    """Computes the accumulator of `perspective` at `ply` from the position alone. Mutates `accumulators`.
+    """Computes the accumulator of `perspective` at `ply` without that of the ply before. Mutates `accumulators`.
 
     A cache keeps the last sums for each view of a perspective. Only the pieces that have changed since then are added
-    and subtracted: usually few, because a search returns to similar positions. (The idea is Koivisto's.)
+    and subtracted: usually few, because a search returns to similar positions. (The idea is Koivisto's.) In between,
+    a sum may exceed int16 and wrap around; the final sums are exact.
     """
     position = stack[ply].position
     view = king_view(network, position, perspective)
     hidden = network.hidden
-    entry = perspective * (CACHED // 2) + (view >> 6) * 2 + (view & 1)
+    # Bit 0 of the view says whether the board is mirrored.
+    entry = perspective * (CACHE_ENTRIES // 2) + (view >> 6) * 2 + (view & 1)
     values, sums = accumulators.cached_values, entry * hidden
     if (accumulators.cached >> entry) & 1 == 0:
         accumulators.cached |= 1 << entry
@@ -59,18 +62,18 @@ def refresh(network, accumulators, stack, ply, perspective):
             before = accumulators.cached_pieces[entry, color, piece - 1]
             now = position.pieces[piece] & position.colors[color]
             accumulators.cached_pieces[entry, color, piece - 1] = now
-            left = now & ~before
-            while left != U0:
-                row = hidden * feature_row(perspective, view, color, piece, lsb(left))
+            added = now & ~before
+            while added != U0:
+                row = hidden * feature_row(perspective, view, color, piece, lsb(added))
                 for index in range(0, hidden, BLOCK):
                     add_block(values, sums + index, values, sums + index, network.features, row + index)
-                left = without_lsb(left)
-            left = before & ~now
-            while left != U0:
-                row = hidden * feature_row(perspective, view, color, piece, lsb(left))
+                added = without_lsb(added)
+            removed = before & ~now
+            while removed != U0:
+                row = hidden * feature_row(perspective, view, color, piece, lsb(removed))
                 for index in range(0, hidden, BLOCK):
                     sub_block(values, sums + index, values, sums + index, network.features, row + index)
-                left = without_lsb(left)
+                removed = without_lsb(removed)
     start = accumulator_start(network, ply, perspective)
     for index in range(0, hidden, BLOCK):
         copy_block(accumulators.values, start + index, values, sums + index)

@@ -3,7 +3,7 @@
 A feature is a piece, own or the opponent's, on a square. Each side sees the board from its own end (squares are flipped
 for Black), and with its king on files a to d (squares are mirrored if the king is on files e to h). So a position and
 its left-right mirror image have the same features, and the network has less to learn. A network with king buckets has a
-set of rows for each: the meaning of a piece depends on where the own king stands.
+set of rows for each bucket: the value of a piece depends on where the own king stands.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.board.position import WHITE, king_square
 from engine.compiler.jit import inlined
-from eval.network.layout import FEATURES, KING_BUCKET, MOST_PIECES
+from eval.network.layout import FEATURES, KING_BUCKET_OF_SQUARE, MOST_PIECES
 
 
 @inlined
@@ -25,7 +25,7 @@ def orientation(position, perspective):
 @inlined
 def king_bucket(square, buckets):
     """Returns the king bucket of a king's square as its perspective sees it, int64; `buckets` is their number."""
-    return np.int64(KING_BUCKET[square]) if buckets > 1 else np.int64(0)
+    return np.int64(KING_BUCKET_OF_SQUARE[square]) if buckets > 1 else np.int64(0)
 
 
 @inlined

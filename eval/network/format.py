@@ -220,7 +220,8 @@ def _check_ranges(network: Network) -> None:
     largest = int(np.abs(network.output.astype(np.int32)).max())
     if largest > OUTPUT_LIMIT:
         raise NetworkError(f"the largest absolute output weight is {largest}, expected at most {OUTPUT_LIMIT}")
-    # An accumulator's element is at most its bias plus the 32 largest of 64 numbers: each square's largest weight.
+    # In each king bucket, an accumulator's element is at most its bias plus the 32 largest of 64 numbers: each square's
+    # largest weight.
     by_square = network.features.reshape(network.king_buckets, 12, 64, network.hidden)
     for pick, sign in ((by_square.max(axis=1), 1), (by_square.min(axis=1), -1)):
         best = np.sort(np.maximum(sign * pick.astype(np.int64), 0), axis=1)[:, -MOST_PIECES:]

@@ -38,9 +38,9 @@ FEATURES: Final = 768
 KING_BUCKETS: Final = (1, 4)
 
 #: The king bucket of a square as its perspective sees it (see `eval.kernels.features`), int64[64]: 0 for a1 and b1,
-#: where a king that has castled stands, 1 for c1 and d1, 2 for the second rank, 3 for the others. Files e to h mirror
-#: files a to d.
-KING_BUCKET: Final = np.array([0, 0, 1, 1, 1, 1, 0, 0] + [2] * 8 + [3] * 48, np.int64)
+#: where a king stands after castling on its side, 1 for c1 and d1, 2 for the second rank, 3 for the others. A
+#: perspective sees its king on files a to d, so the entries of files e to h are never read.
+KING_BUCKET_OF_SQUARE: Final = np.array([0, 0, 1, 1, 1, 1, 0, 0] + [2] * 8 + [3] * 48, np.int64)
 
 #: The largest number of pieces that a position can have.
 MOST_PIECES: Final = 32
@@ -106,7 +106,7 @@ NETWORK: Final = np.dtype(
 
 
 #: The number of entries of the cache for refreshes, see `accumulator_stack`.
-CACHED: Final = 2 * max(KING_BUCKETS) * 2
+CACHE_ENTRIES: Final = 2 * max(KING_BUCKETS) * 2
 
 
 def accumulator_stack(plies: int) -> np.dtype[Any]:
@@ -115,13 +115,14 @@ def accumulator_stack(plies: int) -> np.dtype[Any]:
         [
             # [ply][perspective][hidden], without gaps; `hidden` is the network's.
             ("values", np.int16, (plies * 2 * MAX_HIDDEN,)),
+            # [perspective][king bucket][mirrored or not][hidden]: the sums of the last refresh, and its pieces by
+            # colour and type. Bit e of `cached` is set if entry e is in use, numbered in this order. The sums follow
+            # `values`, so that they begin on a cache line.
+            ("cached_values", np.int16, (CACHE_ENTRIES * MAX_HIDDEN,)),
+            ("cached_pieces", np.uint64, (CACHE_ENTRIES, 2, 6)),
+            ("cached", np.int64),
             # [ply]: bit p is set if perspective p's accumulator matches the position of that ply.
             ("computed", np.int64, (plies,)),
-            # [perspective][king bucket][mirrored or not][hidden]: the sums of the last refresh, and its pieces by
-            # colour and type. Bit e of `cached` is set if entry e is in use, numbered in this order.
-            ("cached_values", np.int16, (CACHED * MAX_HIDDEN,)),
-            ("cached_pieces", np.uint64, (CACHED, 2, 6)),
-            ("cached", np.int64),
         ],
         align=True,
     )

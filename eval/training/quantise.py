@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from eval.kernels.inference import EVALUATION_LIMIT
 from eval.network.format import SCALE, Network
 from eval.network.layout import LOGIT, MOST_PIECES, ONE, POLICY_QB, QA, QB
 from eval.training.kernels import gradients
@@ -69,9 +70,14 @@ def squared_errors(network: Network, samples: Any, scale: float) -> npt.NDArray[
     """
     is_black = samples["position"]["state"] & BLACK_TO_MOVE != 0
     scores = np.where(is_black, -1.0, 1.0) * samples["score"]
-    found, expected = (1.0 / (1.0 + np.exp(-cp / scale)) for cp in (integer_scores(network, samples), scores))
-    differences: npt.NDArray[np.float64] = (found - expected) ** 2
+    evals = np.clip(integer_scores(network, samples), -EVALUATION_LIMIT, EVALUATION_LIMIT)
+    differences: npt.NDArray[np.float64] = (_expected(evals, scale) - _expected(scores, scale)) ** 2
     return differences
+
+
+def _expected(centipawns: npt.NDArray[Any], scale: float) -> npt.NDArray[np.float64]:
+    results: npt.NDArray[np.float64] = 1.0 / (1.0 + np.exp(-centipawns / scale))
+    return results
 
 
 def measure(network: Network, samples: Any, exact: npt.NDArray[np.float64]) -> dict[str, float]:

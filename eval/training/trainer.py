@@ -198,7 +198,7 @@ def first_state(recipe: Recipe) -> State:
     state = State(new_vector(size), new_vector(size), new_vector(size))
     layers = layers_of(state.parameters, *recipe.shape())
     rng = np.random.default_rng([recipe.seed, 2])
-    # All king buckets, too, begin with the same weights.
+    # All king buckets begin with the same weights, because training tells them apart.
     first = rng.normal(0.0, _FEATURE_SPREAD, (recipe.hidden // BLOCK, FEATURES, BLOCK))
     layers.features[:] = np.tile(first, (1, recipe.king_buckets, 1))
     layers.bias[:] = _FIRST_BIAS
@@ -213,8 +213,8 @@ def state_from(network: Network, recipe: Recipe) -> State:
 
     Each neuron is copied, with a little noise so that its copies learn different things, and its output weights are
     divided among them. (Tianqi Chen et al., "Net2Net", 2016.) If the recipe has more king buckets than the network,
-    each begins with the network's rows. Raises TrainingError if the recipe is for a network of
-    another size. For a policy, returns zeros instead.
+    each begins with the network's rows. Raises TrainingError unless the network's `hidden` and `king_buckets` divide
+    those of the recipe and its `buckets` are equal. For a policy, returns zeros instead.
     """
     if recipe.policy:
         if recipe.shape() != network.shape():
@@ -223,9 +223,9 @@ def state_from(network: Network, recipe: Recipe) -> State:
                 f"(got {recipe.shape()})"
             )
         return State(new_vector(recipe.size()), new_vector(recipe.size()), new_vector(recipe.size()))
-    copies, rest = divmod(recipe.hidden, network.hidden)
-    sets, rest_too = divmod(recipe.king_buckets, network.king_buckets)
-    if rest or rest_too or network.buckets != recipe.buckets:
+    copies, hidden_rest = divmod(recipe.hidden, network.hidden)
+    bucket_copies, bucket_rest = divmod(recipe.king_buckets, network.king_buckets)
+    if hidden_rest or bucket_rest or network.buckets != recipe.buckets:
         raise TrainingError(
             f"the start network's hidden must divide {recipe.hidden}, its buckets must be {recipe.buckets}, and its "
             f"king buckets must divide {recipe.king_buckets} (got {network.shape()})"
@@ -235,14 +235,16 @@ def state_from(network: Network, recipe: Recipe) -> State:
     size = recipe.size()
     state = State(new_vector(size), new_vector(size), new_vector(size))
     layers = layers_of(state.parameters, *recipe.shape())
-    layers.features[:] = np.tile(narrow.features, (copies, sets, 1))
+    layers.features[:] = np.tile(narrow.features, (copies, bucket_copies, 1))
     layers.bias[:] = np.tile(narrow.bias, copies)
     output = narrow.output.reshape(network.buckets, 2, network.hidden) / copies
     layers.output[:] = np.tile(output, copies).reshape(layers.output.shape)
     layers.output_bias[:] = narrow.output_bias
     if copies > 1:
         rng = np.random.default_rng([recipe.seed, 3])
-        layers.features[:] += rng.normal(0.0, _COPY_NOISE, layers.features.shape)
+        blocks, rows, _ = layers.features.shape
+        noise = rng.normal(0.0, _COPY_NOISE, (blocks, rows // bucket_copies, BLOCK))
+        layers.features[:] += np.tile(noise, (1, bucket_copies, 1))
     return state
 
 

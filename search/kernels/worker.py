@@ -11,7 +11,7 @@ from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
 from engine.memory import allocate
 from eval.kernels.workspace import WORKSPACE
-from eval.network.layout import MAX_HIDDEN, NETWORK, accumulator_stack
+from eval.network.layout import FEATURES, MAX_HIDDEN, NETWORK, accumulator_stack
 from search import tunables
 from search.kernels.tracing import TRACE_FIELDS
 from search.limits import MAX_PLY
@@ -203,7 +203,16 @@ def forget(worker: Any) -> None:
 def set_network(worker: Any, network: Any) -> None:
     """Sets the worker's NETWORK record; None means the classical evaluation. Mutates `worker`."""
     worker["accumulators"]["cached"] = 0
+    mine = worker["network"]
     if network is None:
-        worker["network"]["hidden"] = worker["network"]["has_policy"] = 0
-    else:
-        worker["network"] = network
+        mine["hidden"] = mine["has_policy"] = 0
+        return
+    # The system provides memory when it is first written to, so the rows beyond the network's cost none.
+    used = {"features": int(network["king_buckets"] * FEATURES * network["hidden"])}
+    if not network["has_policy"]:
+        used["policy_rows"] = 0
+    for name in NETWORK.names or ():
+        if name in used:
+            mine[name][: used[name]] = network[name][: used[name]]
+        else:
+            mine[name] = network[name]

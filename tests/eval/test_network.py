@@ -13,13 +13,14 @@ import pytest
 
 from engine.board.convert import encode, write_board
 from engine.board.moves import NO_MOVE
+from engine.board.position import BLACK, KING, PAWN, WHITE
 from engine.compiler.jit import VECTOR_BITS, subkernel
 from engine.memory import allocate
 from eval.kernels.inference import EVALUATION_LIMIT, LINE_FRAME, evaluate_line
 from eval.kernels.vectors import SCRELU_DOTS, _dot_twin
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network
-from eval.network.layout import KING_BUCKETS, MAX_HIDDEN, ONE, OUTPUT_LIMIT, QA, accumulator_stack
+from eval.network.layout import CACHE_ENTRIES, KING_BUCKETS, MAX_HIDDEN, ONE, OUTPUT_LIMIT, QA, accumulator_stack
 from eval.network.reference import active_rows, bucket_of, integer_score
 from search.kernels.score import MATE_BOUND
 from tests.board.board_positions import lively_move
@@ -216,6 +217,30 @@ def test_accumulators_follow_every_line(hidden: int, king_buckets: int) -> None:
                 walk.check()
     assert seen >= {"null", "castling", "en passant", "promotion", "promotion with capture", "capture"}
     assert seen >= {"king changes wings", "king changes buckets", "king stays"}
+
+
+def test_a_refresh_begins_with_cached_sums() -> None:
+    walk = Walk(random_network(5, 32, king_buckets=4), chess.Board("4k3/8/8/8/8/8/P7/4K3 w - - 0 1"))
+    walk.check()
+    # White's king on e1 is mirrored and in bucket 1, and so is Black's on e8.
+    entry = 2 * 1 + 1
+    assert int(walk.stack["cached"]) == 1 << entry | 1 << (CACHE_ENTRIES // 2 + entry)
+    pieces = walk.stack["cached_pieces"][entry]
+    assert (int(pieces[WHITE][PAWN - 1]), int(pieces[BLACK][KING - 1])) == (chess.BB_A2, chess.BB_E8)
+    # If the cache has other sums of the same pieces, the next refresh gives their value.
+    walk.stack["cached_values"][:] = walk.network.bias.max() + 1000
+    walk.stack["computed"] = 0
+    with pytest.raises(AssertionError):
+        walk.check()
+    walk.stack["cached"] = 0
+    walk.stack["computed"] = 0
+    walk.check()
+
+
+def test_rows_begin_on_cache_lines() -> None:
+    """So reads of 64 bytes never cross into another line (see `search.kernels.worker`)."""
+    fields: Any = accumulator_stack(PLIES).fields
+    assert [fields[name][1] % 64 for name in ("values", "cached_values")] == [0, 0]
 
 
 # --------------------------------------------------------------------------------------------------------------

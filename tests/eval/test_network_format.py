@@ -114,6 +114,9 @@ DAMAGE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("great width", lambda data: with_architecture(data, hidden=1056), "hidden is 1056"),
     ("truth for a number", lambda data: with_architecture(data, buckets=True), "buckets is True, expected 1 or 8"),
     ("other buckets", lambda data: with_architecture(data, buckets=4), "buckets is 4"),
+    ("other king buckets", lambda data: with_architecture(data, king_buckets=2), "king_buckets is 2, expected 1 or 4"),
+    ("truth for king buckets", lambda data: with_architecture(data, king_buckets=True), "king_buckets is True"),
+    ("more king buckets", lambda data: with_architecture(data, king_buckets=4), "cut short"),
     ("no scale", lambda data: with_architecture(data, scale=0), "scale is 0"),
 ]
 
@@ -145,6 +148,21 @@ def test_weights_that_could_overflow_are_refused() -> None:
     assert replace(network, features=features, bias=np.full(32, 127, np.int16)).hidden == 32
     with pytest.raises(NetworkError, match="an accumulator may reach 32768, expected -32768 to 32767"):
         replace(network, features=features, bias=np.full(32, 128, np.int16))
+
+
+def test_weights_of_any_king_bucket_could_overflow() -> None:
+    network = random_network(king_buckets=4)
+    features = network.features.copy()
+    features[2 * 768 : 3 * 768, 3] = 1100
+    with pytest.raises(NetworkError, match="an accumulator may reach 3"):
+        replace(network, features=features)
+
+
+def test_the_description_names_the_architecture() -> None:
+    assert random_network(1, 64, 1).describe() == "(768 -> 64)x2 -> 1, 1 output layer"
+    network = random_network(1, 32, 8, 4)
+    assert network.describe() == "(4 x 768 -> 32)x2 -> 1, 8 output layers"
+    assert network.architecture()["king_buckets"] == 4
 
 
 def test_arrays_of_another_shape_are_refused() -> None:

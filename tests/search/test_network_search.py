@@ -50,6 +50,21 @@ def test_a_network_makes_a_search_of_its_own_that_repeats(searcher: Searcher) ->
     assert outcome(searcher, chess.STARTING_FEN) != first
 
 
+def test_nothing_of_an_earlier_network_is_used(make: Callable[[int], Searcher]) -> None:
+    """Also if both have the same size, in all threads: they cache sums of the network's rows."""
+    first, second = random_network(13, 64, 8, 4), random_network(14, 64, 8, 4)
+    searcher, game = make(2), Game(chess.Board("4k3/8/8/3pp3/3PP3/8/8/4K3 w - - 0 1"))
+    searcher.set_network(first)
+    searcher.search(game, Limits(nodes=20_000))
+    searcher.set_network(second)
+    for worker in (searcher._worker, searcher._helpers._helpers[0].worker):
+        assert int(worker["accumulators"]["cached"]) == 0
+        assert np.array_equal(worker["network"]["features"][: second.features.size], second.features.reshape(-1))
+    searcher.resize_threads(1)
+    searcher.new_game()
+    assert outcome(searcher, chess.STARTING_FEN) == outcome(Searcher(1, network=second), chess.STARTING_FEN)
+
+
 def test_helpers_evaluate_with_the_network_too(make: Callable[[int], Searcher]) -> None:
     network = random_network(15, 32)
     searcher = make(2)

@@ -55,15 +55,15 @@ def test_net_compares_networks_on_games(
             pair = evaluator.score(board), int(sample["score"]) * (1 if board.turn == chess.WHITE else -1)
             found, wanted = (1 / (1 + math.exp(-cp / 170)) for cp in pair)
             expected.append((found - wanted) ** 2)
-    assert (mine["positions"], mine["percent"], mine["percent_error"]) == (len(expected), 0, 0)
+    assert (mine["positions"], mine["change_percent"], mine["change_interval"]) == (len(expected), 0, 0)
     assert mine["error"] == pytest.approx(sum(expected) / len(expected))
     # Noise is much worse than a network that was trained on these games.
-    assert theirs["percent"] > 10 * theirs["percent_error"] > 0
-    assert theirs["error"] == pytest.approx(mine["error"] * (1 + theirs["percent"] / 100))
+    assert theirs["change_percent"] > 10 * theirs["change_interval"] > 0
+    assert theirs["error"] == pytest.approx(mine["error"] * (1 + theirs["change_percent"] / 100))
     assert net.main([str(trained), str(other), "--data", str(made), "--quiet"]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first == f"{trained}: error {mine['error']:.6f} on {len(expected)} positions"
-    assert second.endswith(f", {theirs['percent']:+.2f} % +- {theirs['percent_error']:.2f}")
+    assert second.endswith(f", {theirs['change_percent']:+.2f} % +- {theirs['change_interval']:.2f}")
 
 
 def test_net_needs_positions_to_compare_with(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

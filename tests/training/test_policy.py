@@ -214,7 +214,7 @@ def test_what_a_policy_needs(made: Path, start: Path, tmp_path: Path, capsys: py
     ):
         assert train.main([*given, *more]) == 2
         assert capsys.readouterr().err == f"secateur train: {words}\n"
-    for more in (["--hidden", "128"], ["--buckets", "1"]):
+    for more in (["--hidden", "128"], ["--buckets", "1"], ["--king-buckets", "4"]):
         assert train.main([*given, "--start", str(start), *more]) == 1
         words = "a policy needs the start network's hidden, buckets and king buckets, (64, 8, 1) "
         assert capsys.readouterr().err.startswith(f"secateur train: {words}")

@@ -224,10 +224,18 @@ def test_a_network_gets_king_buckets(made: Path, trained: Path, tmp_path: Path) 
     assert uci_main.main(arguments(made, output, *more, "--quiet", "--rate", "0.01", "--overwrite")) == 0
     sets = read_network(output).features.reshape(4, 768, 32).astype(int)
     assert all(np.abs(one - sets[0]).mean() > 0.1 for one in sets[1:])
+    # Widening and king buckets go together: the noise that tells copies apart is the same in all buckets.
+    both = ["--start", str(trained), "--king-buckets", "4", "--hidden", "64", "--superbatches", "1", "--quiet"]
+    assert uci_main.main(arguments(made, tmp_path / "both.snet", *both, "--rate", "1e-9")) == 0
+    sets = read_network(tmp_path / "both.snet").features.reshape(4, 768, 64).astype(int)
+    assert np.abs(sets - sets[0]).max() <= 1
+    assert np.abs(sets[0, :, :32] - sets[0, :, 32:]).max() > 1
     # A network that has king buckets is trained on with them.
     again = tmp_path / "again.snet"
     assert uci_main.main(arguments(made, again, "--start", str(output), "--superbatches", "1", "--quiet")) == 0
     assert read_network(again).shape() == (32, 8, 4)
+    # To resume, only the start network has to be the same.
+    assert train.main(["--output", str(output), "--resume", "--quiet", "--start", str(trained)]) == 0
 
 
 def test_data_have_weights(made: Path, copied: Callable[[], Path], tmp_path: Path) -> None:

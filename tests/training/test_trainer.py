@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pytest
 
 from engine.memory import readable
+from eval.network.layout import KING_BUCKETS
 from eval.training.accelerator import DeviceError
 from eval.training.kernels.gradients import CHUNK
 from eval.training.kernels.records import SAMPLE
@@ -108,9 +109,10 @@ def test_training_twice_gives_the_same(pool: Pool) -> None:
     assert other.state.parameters.tobytes() != one.state.parameters.tobytes()
 
 
-def test_jax_trains_like_the_kernels(pool: Pool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("king_buckets", KING_BUCKETS)
+def test_jax_trains_like_the_kernels(pool: Pool, tmp_path: Path, king_buckets: int) -> None:
     pytest.importorskip("jax", reason="the extra gpu is not installed")
-    recipe = replace(RECIPE, hidden=64, buckets=8, king_buckets=4, result_share=0.3, rate=0.003, clip=0.02, threads=2)
+    recipe = replace(RECIPE, hidden=64, king_buckets=king_buckets, result_share=0.3, rate=0.003, clip=0.02, threads=2)
     ours, theirs = trained(recipe, pool), Trainer(replace(recipe, device="jax"), pool, first_state(recipe))
     outputs = (output_of(tmp_path, CHECKPOINT), output_of(tmp_path, LOG))
     for expected in ours.state.log:

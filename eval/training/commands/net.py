@@ -15,8 +15,11 @@ from engine.errors import CommandError
 from engine.files import shown
 from engine.progress import Steps, counted
 
-#: The scale in centipawns with which `--data` turns scores into expected results: about the one that training fits.
+#: The scale in centipawns with which `--data` turns scores into expected results. It is about the one that training
+#: fits, and fixed, so that errors on different data can be compared.
 _SCALE: Final = 170.0
+#: A normal variable is within this many standard deviations of its mean with a probability of 95 %.
+NORMAL_95: Final = 1.96
 
 _EPILOG = """\
 examples:
@@ -24,7 +27,8 @@ examples:
   secateur net old.snet new.snet --data data/deep
 
 With --data, the games should have many nodes a move, far more than those that the networks learned from. The error is
-the mean squared difference of expected results, on quiet positions.
+the mean squared difference of expected results, on quiet positions. The change is that against the first network, with
+a 95 % interval that treats positions as independent; positions of the same game are not, so it is a little too narrow.
 """
 
 
@@ -71,24 +75,28 @@ def _compare(files: list[Path], data: list[str], as_json: bool, quiet: bool) -> 
         from eval.training.samples import samples
 
         networks = [read_network(path) for path in files]
-        parts = list(counted(samples(data), steps.show, "shards read"))
-        found = np.concatenate(parts) if parts else np.zeros(0)
-        if not len(found):
-            raise CommandError(f"{', '.join(map(shown, data))}: no quiet position to compare with")
-        errors = [squared_errors(network, found, _SCALE) for network in counted(networks, steps.show, "networks read")]
+        parts = [
+            [squared_errors(network, part, _SCALE) for network in networks]
+            for part in counted(samples(data), steps.show, "shards compared")
+        ]
+    errors = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+    if not len(errors[0]):
+        raise CommandError(f"{', '.join(map(shown, data))}: no quiet position to compare with")
     rows: list[dict[str, Any]] = []
     first = errors[0]
+    unit = 100 / max(float(first.mean()), 1e-12)
     for path, mine in zip(files, errors, strict=True):
-        # Both networks see the same positions, so the error of the difference is smaller than that of either.
-        change, spread = float((mine - first).mean()), float((mine - first).std()) / math.sqrt(len(mine))
+        # All networks see the same positions, so a difference is known better than either error.
         row: dict[str, Any] = {"file": str(path), "positions": len(mine), "error": float(mine.mean())}
-        rows.append({**row, "percent": 100 * change / first.mean(), "percent_error": 196 * spread / first.mean()})
+        row["change_percent"] = unit * float((mine - first).mean())
+        row["change_interval"] = unit * NORMAL_95 * float((mine - first).std()) / math.sqrt(len(mine))
+        rows.append(row)
     if as_json:
         print(json.dumps(rows, indent=2))
         return 0
     for row in rows:
-        against = f", {row['percent']:+.2f} % +- {row['percent_error']:.2f}" if row is not rows[0] else ""
-        print(f"{shown(row['file'])}: error {row['error']:.6f} on {row['positions']} positions{against}")
+        change = "" if row is rows[0] else f", {row['change_percent']:+.2f} % +- {row['change_interval']:.2f}"
+        print(f"{shown(row['file'])}: error {row['error']:.6f} on {row['positions']} positions{change}")
     return 0
 
 

@@ -185,8 +185,7 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
     start = None
     if options.start is not None:
         start, network = read_network_file(options.start)
-        names = ("hidden", "buckets", "king_buckets")
-        recipe = dict(zip(names, network.shape(), strict=True)) | recipe | {"start": network.digest()}
+        recipe["start"] = network.digest()
     if options.resume:
         run = load_run(folder)
         there: dict[str, Any] = {**asdict(run), **asdict(run.recipe), **asdict(run.wanted)}
@@ -199,6 +198,8 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
             with arguments_are_judged():
                 run = replace(run, recipe=replace(run.recipe, start_share=options.start_share))
         return run, start
+    if start is not None:
+        recipe = dict(zip(("hidden", "buckets", "king_buckets"), network.shape(), strict=True)) | recipe
     check_new(folder, options.overwrite)
     if not options.data:
         raise UsageError("no training data given: name folders or shards from `secateur datagen`")

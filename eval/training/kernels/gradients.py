@@ -324,7 +324,7 @@ def outputs(layers, samples, blend, scratch, out):
 def network_inputs(samples, chunks, blend, buckets, king_buckets, found, rows, bucket, targets):
     """Writes the inputs and targets of some chunks of `samples` (SAMPLE[n]), as a device needs them.
 
-    `chunks` (int64[k]) contains the numbers of these chunks, `buckets` is the network's number of outputs. Mutates
+    `chunks` (int64[k]) contains the numbers of these chunks; `buckets` and `king_buckets` are the network's. Mutates
     `found` int64[2][32], `rows` int16[k * CHUNK][2][32] (feature rows, side to move first, then R), `bucket`
     int32[k * CHUNK] and `targets` float32[k * CHUNK].
     """
