@@ -33,6 +33,9 @@ The errors show whether a run went well, but only games show how strong its netw
 recipe and how to make the data.
 """
 
+#: The default rate with a start network. A higher rate forgets more of what older data taught it than new data teach.
+_RATE_AFTER_START: Final = 2e-4
+
 #: After training, the command shows the validation errors of means with these shares of the start network. The last is
 #: the start network itself.
 _SHARES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -59,7 +62,7 @@ _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
         ("--batch-size", int, "N", "positions in a step (default 4096)"),
         ("--result-share", float, "0..1", "share of the result in the target; the rest is the score's (default 0)"),
         ("--scale", float, "CP", "scale of the sigmoid (default: fitted to the scores and results)"),
-        ("--rate", float, None, "highest learning rate (default 0.004)"),
+        ("--rate", float, None, "highest learning rate (default 0.004; 0.0002 to train a network --start further)"),
         ("--last-rate", float, None, "learning rate in the last step (default 2e-06)"),
         ("--warm-up", int, "STEPS", "steps in which the rate rises, at most a tenth of all (default 400)"),
         ("--decay", float, None, "weight decay (default 0.01)"),
@@ -200,6 +203,8 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
         return run, start
     if start is not None:
         recipe = dict(zip(("hidden", "buckets", "king_buckets"), network.shape(), strict=True)) | recipe
+        if not options.policy:
+            recipe.setdefault("rate", _RATE_AFTER_START)
     check_new(folder, options.overwrite)
     if not options.data:
         raise UsageError("no training data given: name folders or shards from `secateur datagen`")
