@@ -15,8 +15,8 @@ from engine.errors import CommandError
 from engine.files import shown
 from engine.progress import Steps, counted
 
-#: The scale in centipawns with which `--data` turns scores into expected results. It is about the one that training
-#: fits, and fixed, so that errors on different data can be compared.
+#: The scale in centipawns with which `--data` turns scores into expected results. Training fits about this scale to
+#: scores of 300 nodes. It is fixed, so that errors on different data can be compared.
 _SCALE: Final = 170.0
 #: A normal variable is within this many standard deviations of its mean with a probability of 95 %.
 NORMAL_95: Final = 1.96

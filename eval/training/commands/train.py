@@ -26,7 +26,7 @@ examples:
   secateur train data/first --hidden 32 --superbatches 20 --output first.snet --plot first.png
   secateur train data/first data/second --superbatch-size 100000000 --result-share 0.5 --seed 2 --output net.snet
   secateur train --output net.snet --resume        continues an interrupted run
-  secateur train data/third --start net.snet --rate 0.0003 --output next.snet
+  secateur train data/third --start net.snet --lookahead 50 --superbatches 2 --output next.snet
   secateur train data/third --start next.snet --policy --superbatches 2 --rate 0.02 --output rating.snet
 
 The errors show whether a run went well, but only games show how strong its network is. docs/training.md describes the
