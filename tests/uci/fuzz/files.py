@@ -135,7 +135,7 @@ VICTIMS: Final = (
     Victim("net <>", "network.snet"),
     Victim("claims --train-policies <> --quiet", "policies.json", REPLACES),
     Victim("claims --quick --quiet --plot <>", "plot.png", REPLACES),
-    Victim("net <network.snet> <>", "network.snet"),
+    Victim("net <network.snet> --data <>", "shards"),
     *(Victim("explore <> --text", name) for name in ("record.json", "record.json.gz", "tree.txt")),
     Victim("explore --depth 1 --overwrite --record <>", "record.json", REPLACES),
     Victim("explore --depth 1 --overwrite --record <>", "record.json.gz", REPLACES),
