@@ -11,7 +11,7 @@ next frame (NO_MOVE for a null move). `accumulators` is an `accumulator_stack` r
 
 from __future__ import annotations
 
-from engine.board.bits import U0, lsb, without_lsb
+from engine.board.bits import U0, bit, lsb, without_lsb
 from engine.board.generate import castling_targets
 from engine.board.moves import CAPTURE, CASTLING, EN_PASSANT, NO_MOVE, move_kind, move_origin, move_target
 from engine.board.position import KING, PAWN, ROOK, piece_at
@@ -62,18 +62,17 @@ def refresh(network, accumulators, stack, ply, perspective):
             before = accumulators.cached_pieces[entry, color, piece - 1]
             now = position.pieces[piece] & position.colors[color]
             accumulators.cached_pieces[entry, color, piece - 1] = now
-            added = now & ~before
-            while added != U0:
-                row = hidden * feature_row(perspective, view, color, piece, lsb(added))
+            changed = before ^ now
+            while changed != U0:
+                square = lsb(changed)
+                row = hidden * feature_row(perspective, view, color, piece, square)
+                is_new = now & bit(square) != U0
                 for index in range(0, hidden, BLOCK):
-                    add_block(values, sums + index, values, sums + index, network.features, row + index)
-                added = without_lsb(added)
-            removed = before & ~now
-            while removed != U0:
-                row = hidden * feature_row(perspective, view, color, piece, lsb(removed))
-                for index in range(0, hidden, BLOCK):
-                    sub_block(values, sums + index, values, sums + index, network.features, row + index)
-                removed = without_lsb(removed)
+                    if is_new:
+                        add_block(values, sums + index, values, sums + index, network.features, row + index)
+                    else:
+                        sub_block(values, sums + index, values, sums + index, network.features, row + index)
+                changed = without_lsb(changed)
     start = accumulator_start(network, ply, perspective)
     for index in range(0, hidden, BLOCK):
         copy_block(accumulators.values, start + index, values, sums + index)

@@ -33,7 +33,7 @@ The errors show whether a run went well, but only games show how strong its netw
 recipe and how to make the data.
 """
 
-#: The default rate with a start network. A higher rate forgets more of what older data taught it than new data teach.
+#: The default rate with a start network. At a higher rate, training forgets more than it learns from a few new games.
 _RATE_AFTER_START: Final = 2e-4
 
 #: After training, the command shows the validation errors of means with these shares of the start network. The last is
