@@ -18,6 +18,7 @@ from bench.adjudication import Adjudication
 from bench.cluster import map_unordered
 from bench.engines import EngineSpec
 from bench.game import GameTask, play_task
+from bench.inside import is_inside, play_inside
 from bench.openings import Opening
 from bench.results import GameResult
 from engine.errors import CommandError
@@ -56,7 +57,8 @@ def make_task(
 
 def play_games(task: PairsTask) -> tuple[GameResult, ...]:
     """Plays an item. Returns the results of its games, without moves. The engines keep running for later items."""
-    return tuple(replace(play_task(game), moves=()) for game in task.games)
+    play = play_inside if all(map(is_inside, task.games)) else play_task
+    return tuple(replace(play(game), moves=()) for game in task.games)
 
 
 def points_of(games: Sequence[GameResult]) -> int:

@@ -1,0 +1,99 @@
+"""Games of this Secateur against itself in one process: the same games as over UCI, and only where that is certain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bench.adjudication import Adjudication, DrawRule, ResignRule
+from bench.engines import SECATEUR, EngineSpec
+from bench.game import GameTask, play_task
+from bench.inside import is_inside, play_inside
+from bench.openings import Opening
+from bench.pairs import make_task, play_games, points_of
+from bench.results import GameResult
+from bench.timecontrol import TimeControl
+from tests.bench.fakes import fake
+
+RULES = Adjudication(ResignRule(3, 600, both_sides=True), DrawRule(30, 6, 10), max_moves=60)
+
+
+def engine(name: str, limit: str, *arguments: str, **options: str) -> EngineSpec:
+    command = (*SECATEUR, "--tuning", *arguments)
+    return EngineSpec(name, command, TimeControl.parse(limit), options=tuple(options.items()))
+
+
+def task(plus: EngineSpec, minus: EngineSpec, *moves: str) -> GameTask:
+    return GameTask(0, 0, plus, minus, Opening(moves=moves, name="test"), RULES)
+
+
+@pytest.mark.parametrize(
+    ("plus", "minus", "opening"),
+    [
+        (
+            engine("plus", "nodes=1500", Hash="1", rfp_margin="50", lmr_base="95"),
+            engine("minus", "nodes=1500", Hash="1", rfp_margin="100", lmr_base="65"),
+            ("d2d4", "g8f6", "c2c4", "e7e6"),
+        ),
+        (
+            engine("plus", "depth=4", Without="null-move late-move-reduction"),
+            engine("minus", "depth=4", Without="<empty>"),
+            ("e2e4", "c7c5"),
+        ),
+        (
+            engine("plus", "nodes=800", Hash="2"),
+            engine("minus", "depth=1", Hash="2", history_bonus_slope="50"),
+            ("f2f3", "e7e5"),
+        ),
+    ],
+)
+def test_games_are_those_over_uci(plus: EngineSpec, minus: EngineSpec, opening: tuple[str, ...]) -> None:
+    for white, black in ((plus, minus), (minus, plus)):
+        game = task(white, black, *opening)
+        assert is_inside(game)
+        over_uci = play_task(game)
+        assert over_uci.fault is None
+        inside = play_inside(game)
+        assert inside == replace(over_uci, moves=(), date="")
+        # Nothing is left from an earlier game.
+        assert play_inside(game) == inside
+
+
+def test_pairs_are_played_inside_if_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[str] = []
+
+    def record(game: GameTask, how: str) -> GameResult:
+        played.append(how)
+        return play_inside(game) if how == "inside" else play_task(game)
+
+    monkeypatch.setattr("bench.pairs.play_inside", lambda game: record(game, "inside"))
+    monkeypatch.setattr("bench.pairs.play_task", lambda game: record(game, "uci"))
+    strong, weak = engine("plus", "nodes=5000"), engine("minus", "nodes=1")
+    games = play_games(make_task(0, strong, weak, [Opening()], Adjudication(max_moves=300)))
+    assert points_of(games) == 2
+    play_games(make_task(1, fake("plus"), fake("minus"), [Opening()], Adjudication(max_moves=2)))
+    assert played == ["inside", "inside", "uci", "uci"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        engine("minus", "1+0.01"),
+        engine("minus", "movetime=0.1,nodes=100"),
+        engine("minus", "nodes=100", EvalFile="mine.snet"),
+        engine("minus", "nodes=100", rfp_margin="1000"),
+        engine("minus", "nodes=100", rfp_margin="many"),
+        engine("minus", "nodes=100", Hash="100000"),
+        engine("minus", "nodes=100", Without="null-move nothing"),
+        engine("minus", "nodes=100", "--evaluation", "mine.py"),
+        replace(engine("minus", "nodes=100"), restart=True),
+        replace(engine("minus", "nodes=100"), directory="/"),
+        fake("minus"),
+    ],
+)
+def test_all_other_engines_speak_uci(other: EngineSpec) -> None:
+    good = engine("plus", "nodes=100", Hash="8", rfp_margin="60", Without="null-move")
+    assert is_inside(task(good, replace(good, name="minus")))
+    assert not is_inside(task(good, other))
+    assert not is_inside(task(other, good))
