@@ -71,7 +71,7 @@ class SearchRun:
         self._values = tunables_of(worker)
         tune = namespace(self._values)
         limits = request.limits
-        self.budget = budget_for(limits, request.overhead, tune, request.ponders)
+        self.budget = budget_for(limits, request.overhead, tune, request.ponders, request.game.board.fullmove_number)
         self.manager = TimeManager(self.budget, tune, limits.ponder)
         self._chess960 = request.game.board.chess960
         self._ranking: Ranking | None = None

@@ -94,6 +94,7 @@ TECHNIQUES: Final = (
     ),
     Technique("butterfly-history", "butterfly history", {"butterfly_share": 0}),
     Technique("continuation-history", "continuation history", {"continuation_share": 0}),
+    Technique("tt-move-bonus", "histories learn from TT cutoffs", {"tt_move_share": 0}),
     Technique("capture-history", "capture history", {"capture_share": 0}),
     Technique("killers", "killer moves", {"killers": 0}),
     Technique("counter-moves", "counter moves", {"counter_moves": 0}),

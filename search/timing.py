@@ -49,16 +49,18 @@ class Budget:
     last: float = math.inf
 
 
-def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = None, ponders: bool = False) -> Budget:
+def budget_for(
+    limits: Limits, overhead: int, tune: SimpleNamespace | None = None, ponders: bool = False, move_number: int = 1
+) -> Budget:
     """Returns the time budget under `limits`. `tune` has the tunables as attributes; None means the defaults.
 
     `overhead` (ms) is reserved each move for the delay between engine and clock. `ponders` says whether the GUI lets
-    the engine think on the opponent's time in this game.
+    the engine think on the opponent's time in this game. `move_number` is the number of the full move, from 1.
     """
     if limits.infinite:
         return Budget()
     tune = tunables.namespace(tunables.defaults()) if tune is None else tune
-    budget = Budget() if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders)
+    budget = Budget() if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders, move_number)
     if limits.move_time is None:
         return budget
     # A given move time is used except for the overhead. If the overhead leaves nothing, half of the move time is used.
@@ -75,10 +77,15 @@ def _last(hard: float, available: float) -> float:
     return hard + min(LAST_GRACE, max(available - hard, 0.0) / 2)
 
 
-def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: bool) -> Budget:
+def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: bool, move_number: int) -> Budget:
     """Returns the budget of a move on a clock. More time left never makes a limit smaller."""
-    horizon = tune.time_horizon
-    moves = min(clock.moves_to_go or horizon, horizon)
+    # The moves to plan for. The later in the game, the fewer moves are expected. If a game is longer than expected, the
+    # increment keeps the engine on time. Without an increment, the plan stays careful.
+    moves = tune.time_horizon
+    if clock.moves_to_go is not None:
+        moves = min(moves, clock.moves_to_go)
+    elif clock.increment > overhead:
+        moves = max(moves - tune.time_horizon_slope * (move_number - 1) // 100, tune.time_horizon_least)
 
     # The most that this move could take. A reserve stays on the clock for stalls while the system runs other programs:
     # a stall may last tens of milliseconds, more than the plan for ten moves of a bullet game. When the clock has

@@ -40,30 +40,30 @@ TUNABLES: Final = (
     Tunable("tt_cutoffs", 1, 0, 1, 1),
     # Aspiration: least depth; half the first window in centipawns; the factor by which a failure widens it, in %.
     Tunable("aspiration_depth", 4, 2, 8, 1),
-    Tunable("aspiration_window", 20, 5, 80, 4),
-    Tunable("aspiration_growth", 200, 125, 400, 15),
+    Tunable("aspiration_window", 22, 5, 80, 8),
+    Tunable("aspiration_growth", 184, 125, 400, 30),
     # Correction history: weights of pawns, of each side's pieces and of the last two moves, in hundredths.
-    Tunable("correction_pawns", 100, 0, 300, 15),
-    Tunable("correction_pieces", 75, 0, 300, 15),
-    Tunable("correction_moves", 75, 0, 300, 15),
+    Tunable("correction_pawns", 46, 0, 300, 30),
+    Tunable("correction_pieces", 91, 0, 300, 30),
+    Tunable("correction_moves", 106, 0, 300, 30),
     # Correction history: the most that an error of 1000 centipawns moves an entry per ply of depth, in sixteenths of a
     # centipawn.
-    Tunable("correction_rate", 125, 30, 400, 18),
+    Tunable("correction_rate", 209, 30, 400, 36),
     # Improving: whether the search compares the evaluation with that of the side's last turn, 0 or 1.
     Tunable("improving", 1, 0, 1, 1),
     # Razoring: greatest depth; margin = base + slope * depth * depth, centipawns.
     Tunable("razor_depth", 4, 0, 8, 1),
-    Tunable("razor_base", 200, 50, 500, 20),
-    Tunable("razor_slope", 150, 50, 400, 15),
+    Tunable("razor_base", 253, 50, 500, 40),
+    Tunable("razor_slope", 236, 50, 400, 30),
     # Reverse futility: greatest depth; margin for each ply of depth, centipawns.
     Tunable("rfp_depth", 8, 4, 12, 1),
-    Tunable("rfp_margin", 75, 30, 150, 8),
+    Tunable("rfp_margin", 50, 30, 150, 12),
     # Null move: least depth; R = base + depth / divisor + min((eval - beta) / eval divisor, eval max). The null move is
     # searched to depth - R.
     Tunable("nmp_depth", 3, 1, 5, 1),
     Tunable("nmp_base", 4, 2, 6, 1),
     Tunable("nmp_depth_divisor", 4, 2, 8, 1),
-    Tunable("nmp_eval_divisor", 200, 100, 400, 20),
+    Tunable("nmp_eval_divisor", 167, 50, 400, 40),
     Tunable("nmp_eval_max", 3, 1, 6, 1),
     # Null move: least depth at which another search verifies a null move cutoff; percent of that search's plies that
     # have no null moves.
@@ -72,7 +72,7 @@ TUNABLES: Final = (
     # ProbCut: least depth; how far above beta a noisy move's score must be, centipawns; how many plies shallower the
     # move is searched.
     Tunable("probcut_depth", 5, 3, 10, 1),
-    Tunable("probcut_margin", 180, 60, 400, 16),
+    Tunable("probcut_margin", 206, 60, 400, 32),
     Tunable("probcut_reduction", 4, 2, 6, 1),
     # Internal iterative reduction: least depth.
     Tunable("iir_depth", 4, 2, 8, 1),
@@ -80,60 +80,69 @@ TUNABLES: Final = (
     Tunable("lmp_base", 4, 1, 8, 1),
     # Futility of quiets: greatest reduced depth; margin = base + slope * reduced depth, centipawns.
     Tunable("futility_depth", 8, 4, 12, 1),
-    Tunable("futility_base", 90, 20, 250, 12),
-    Tunable("futility_slope", 90, 40, 180, 8),
+    Tunable("futility_base", 99, 20, 250, 24),
+    Tunable("futility_slope", 75, 40, 180, 16),
     # History pruning: greatest reduced depth; a quiet move is skipped if its history is below -margin * depth.
     Tunable("history_pruning_depth", 4, 1, 8, 1),
-    Tunable("history_pruning_margin", 3500, 1000, 8000, 350),
+    Tunable("history_pruning_margin", 4593, 1000, 8000, 700),
     # SEE pruning: greatest depth (noisy) or reduced depth (quiet); centipawns that a move may lose, times the
     # depth (noisy) or the square of the reduced depth (quiet).
     Tunable("see_depth", 8, 4, 12, 1),
-    Tunable("see_noisy_margin", 90, 30, 180, 8),
-    Tunable("see_quiet_margin", 25, 10, 60, 3),
+    Tunable("see_noisy_margin", 98, 30, 180, 16),
+    Tunable("see_quiet_margin", 21, 10, 60, 6),
     # Late move reduction: base and factor of the logarithms, in %; the history of a quiet move, and of a capture, that
     # changes the reduction by a ply.
-    Tunable("lmr_base", 80, 0, 160, 8),
-    Tunable("lmr_factor", 45, 25, 70, 3),
-    Tunable("lmr_history_divisor", 8000, 3000, 16000, 600),
-    Tunable("lmr_capture_divisor", 8000, 3000, 32000, 1200),
+    Tunable("lmr_base", 100, 0, 160, 16),
+    Tunable("lmr_factor", 43, 25, 70, 5),
+    Tunable("lmr_history_divisor", 7125, 3000, 16000, 1200),
+    Tunable("lmr_capture_divisor", 6422, 3000, 32000, 2400),
     # Changes of the reduction, in hundredths of a ply. Smaller: for captures and promotions; in PV nodes; for killers;
     # for checks. Larger: if the side to move is not improving; if a cutoff is expected.
-    Tunable("lmr_noisy", 100, 0, 300, 15),
-    Tunable("lmr_pv", 100, 0, 300, 15),
-    Tunable("lmr_killer", 100, 0, 300, 15),
-    Tunable("lmr_check", 100, 0, 300, 15),
-    Tunable("lmr_not_improving", 100, 0, 300, 15),
-    Tunable("lmr_cut_node", 100, 0, 300, 15),
+    Tunable("lmr_noisy", 145, 0, 300, 30),
+    Tunable("lmr_pv", 75, 0, 300, 30),
+    Tunable("lmr_killer", 117, 0, 300, 30),
+    Tunable("lmr_check", 79, 0, 300, 30),
+    Tunable("lmr_not_improving", 77, 0, 300, 30),
+    Tunable("lmr_cut_node", 122, 0, 300, 30),
     # Also larger: if the TT move is a capture or promotion; if the cutoffs at the next ply exceed MANY_CUTOFFS.
-    Tunable("lmr_tt_noisy", 100, 0, 300, 15),
-    Tunable("lmr_cutoffs", 100, 0, 300, 15),
+    Tunable("lmr_tt_noisy", 102, 0, 300, 30),
+    Tunable("lmr_cutoffs", 107, 0, 300, 30),
     # After a reduced search scores above alpha: the full search goes a ply deeper if the score exceeds the best score
     # by more than the first margin, and a ply shallower if by less than the second, centipawns.
-    Tunable("deeper_margin", 60, 10, 150, 8),
-    Tunable("shallower_margin", 8, 0, 40, 3),
+    Tunable("deeper_margin", 60, 10, 150, 16),
+    Tunable("shallower_margin", 16, 0, 40, 6),
     # Singular extension: least depth; how many plies shallower the TT entry may be; margin for each ply of depth,
     # in hundredths of a centipawn; further margin of a double extension, centipawns; how many plies shallower a TT move
     # that is not singular is searched.
     Tunable("singular_depth", 7, 5, 10, 1),
     Tunable("singular_tt_slack", 3, 1, 5, 1),
-    Tunable("singular_margin", 200, 50, 400, 20),
-    Tunable("double_extension_margin", 20, 0, 60, 4),
+    Tunable("singular_margin", 222, 50, 400, 40),
+    Tunable("double_extension_margin", 32, 0, 60, 8),
     Tunable("negative_extension", 2, 1, 4, 1),
     # Delta pruning: how far below alpha static evaluation plus victim may be before a capture is skipped, centipawns.
-    Tunable("delta_margin", 150, 50, 300, 15),
+    Tunable("delta_margin", 193, 50, 300, 30),
     # Quiescence: the most that a tried move may lose by SEE, centipawns.
-    Tunable("quiescence_see_margin", 0, -100, 150, 10),
+    Tunable("quiescence_see_margin", 21, -100, 150, 20),
     # Quiescence: whether its first plies try quiet checks, 0 or 1.
     Tunable("quiescence_checks", 1, 0, 1, 1),
     # Quiescence in check: moves tried before quiet evasions are skipped, once one move is known to avoid mate.
     Tunable("quiescence_evasions", 3, 1, 8, 1),
-    # Histories: bonus for each ply of depth; greatest bonus.
-    Tunable("history_bonus_slope", 170, 50, 350, 15),
-    Tunable("history_bonus_max", 1800, 600, 4000, 150),
-    # Percent of that bonus that is added to each history: butterfly, continuation and capture history.
-    Tunable("butterfly_share", 100, 0, 200, 10),
-    Tunable("continuation_share", 100, 0, 200, 10),
-    Tunable("capture_share", 100, 0, 200, 10),
+    # Histories: the bonus of the best move and the malus of the moves tried before it, each for a ply of depth and at
+    # most.
+    Tunable("history_bonus_slope", 178, 50, 350, 30),
+    Tunable("history_bonus_max", 2009, 600, 4000, 300),
+    Tunable("history_malus_slope", 234, 50, 350, 30),
+    Tunable("history_malus_max", 1543, 600, 4000, 300),
+    # Percent of the bonus that a quiet TT move gets for a TT cutoff.
+    Tunable("tt_move_share", 122, 0, 200, 25),
+    # Weights of a quiet move's histories in their sum, in 128ths: butterfly, and continuation 1 and 2 plies back.
+    Tunable("butterfly_weight", 148, 0, 384, 24),
+    Tunable("answer_weight", 149, 0, 384, 24),
+    Tunable("follow_up_weight", 128, 0, 384, 24),
+    # Percent of the bonus or malus that is added to each history: butterfly, continuation and capture history.
+    Tunable("butterfly_share", 91, 0, 200, 20),
+    Tunable("continuation_share", 105, 0, 200, 20),
+    Tunable("capture_share", 86, 0, 200, 20),
     # Killers: whether quiet moves that cause a cutoff are stored for the sibling nodes, 0 or 1.
     Tunable("killers", 1, 0, 1, 1),
     # Counter moves: whether the last refutation of the opponent's move is tried early, 0 or 1.
@@ -142,13 +151,16 @@ TUNABLES: Final = (
     Tunable("policy_depth", 4, 1, 40, 1),
     Tunable("policy_weight", 7000, 0, 20000, 600),
     # Ordering bonus of a quiet move that gives a safe check, in units of the histories.
-    Tunable("check_bonus", 8000, 0, 32000, 1000),
+    Tunable("check_bonus", 8887, 0, 32000, 2000),
     # Lazy SMP: centipawns added to every thread's score before the threads vote for a move.
     Tunable("vote_base", 10, 1, 60, 3),
-    # Time for a move on a clock: the greatest number of moves to plan for; the plan in percent of an even share; the
+    # Time for a move on a clock: the greatest number of moves to plan for and, with an increment and without a time
+    # control to come, how many fewer after 100 moves, and the least number; the plan in percent of an even share; the
     # hard limit in percent of the plan; the most of the clock that a move may take, in percent, in general and for the
     # last move before the time control; the most that the plan may take of that, in percent.
-    Tunable("time_horizon", 50, 20, 80, 3),
+    Tunable("time_horizon", 40, 20, 80, 3),
+    Tunable("time_horizon_slope", 50, 0, 100, 6),
+    Tunable("time_horizon_least", 20, 10, 50, 2),
     Tunable("time_share", 110, 50, 200, 8),
     Tunable("time_overrun", 400, 200, 900, 35),
     Tunable("time_most", 40, 10, 70, 4),

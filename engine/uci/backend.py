@@ -137,7 +137,7 @@ class SearchTask(Task):
         show_wdl = options.flag("UCI_ShowWDL")
         level = self._equipment.level(limits)
         if self._debug:
-            output.info(_plan(limits, overhead, ponders))
+            output.info(_plan(limits, overhead, ponders, board.fullmove_number))
             if level is not None:
                 output.info(f"debug: plays at a level {level.describe()}")
         result = self._equipment.searcher.search(
@@ -164,9 +164,9 @@ class SearchTask(Task):
         return result.best.uci() + (f" ponder {result.ponder.uci()}" if result.ponder else "")
 
 
-def _plan(limits: Limits, overhead: int, ponders: bool) -> str:
+def _plan(limits: Limits, overhead: int, ponders: bool, move_number: int) -> str:
     """Returns the message of `debug on` about the time that a search under `limits` may take."""
-    budget = budget_for(limits, overhead, ponders=ponders)
+    budget = budget_for(limits, overhead, ponders=ponders, move_number=move_number)
     if budget.hard == math.inf:
         return "debug: no time limit"
     soft = "" if budget.soft == math.inf else f"about {budget.soft:.0f} ms, "

@@ -9,6 +9,7 @@
     counter_moves          [earlier move], tried after the killers      alone: +5.9 +- 10.0  [ledger: idea-counters]
 
 `gravity` is the update formula of the first three tables. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
+The first two are added up for quiet moves, with the weights butterfly_weight, answer_weight and follow_up_weight.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from engine.board.exchange import captured_piece
 from engine.board.generate import attacked_squares
+from engine.board.legality import is_legal
 from engine.board.moves import NO_MOVE, is_capture, is_noisy, move_origin, move_target
 from engine.board.position import piece_at
 from engine.compiler.jit import inlined
@@ -24,11 +26,20 @@ from search.kernels.worker import NO_CONTINUATION
 
 HISTORY_LIMIT = 16_384
 
+#: The weights of the histories of a quiet move are in units of 1 / (1 << WEIGHT_SHIFT).
+WEIGHT_SHIFT = 7
+
 
 @inlined
 def history_bonus(worker, depth):
     """Returns the bonus for a cutoff at `depth` plies, as int64. It grows with the depth up to history_bonus_max."""
     return min(depth * worker.tune.history_bonus_slope, worker.tune.history_bonus_max)
+
+
+@inlined
+def history_malus(worker, depth):
+    """Returns what moves tried before a cutoff at `depth` plies lose, as int64, at most history_malus_max."""
+    return min(depth * worker.tune.history_malus_slope, worker.tune.history_malus_max)
 
 
 @inlined
@@ -74,7 +85,11 @@ def _is_threatened(worker, ply, square):
 
 @inlined
 def quiet_history(worker, ply, move):
-    """Returns the sum of a quiet move's butterfly and continuation histories, int64 within +-3 * HISTORY_LIMIT."""
+    """Returns the weighted sum of a quiet move's butterfly and continuation histories, as int64.
+
+    With the weights of 128 it is within +-3 * HISTORY_LIMIT.
+    """
+    tune = worker.tune
     position = worker.stack[ply].position
     number = continuation_of(position, move)
     origin, target = move_origin(move), move_target(move)
@@ -82,7 +97,8 @@ def quiet_history(worker, ply, move):
     butterfly = np.int64(worker.butterfly_history[position.turn, away, into, origin, target])
     answer = np.int64(worker.continuation_history[earlier_continuation(worker, ply, 1), number])
     follow_up = np.int64(worker.continuation_history[earlier_continuation(worker, ply, 2), number])
-    return butterfly + answer + follow_up
+    weighted = tune.butterfly_weight * butterfly + tune.answer_weight * answer + tune.follow_up_weight * follow_up
+    return weighted >> WEIGHT_SHIFT
 
 
 @inlined
@@ -142,6 +158,17 @@ def update_capture_history(worker, position, move, bonus):
 
 
 @inlined
+def reward_tt_move(worker, ply, depth, tt_move):
+    """Updates the histories of a quiet TT move at `ply` whose TT entry causes a cutoff. Mutates `worker`.
+
+    A TT move that is illegal here, after a collision of Zobrist keys, is left out.
+    """
+    if tt_move != NO_MOVE and not is_noisy(tt_move) and is_legal(worker.stack[ply].position, tt_move):
+        find_threats(worker, ply)
+        update_quiet_history(worker, ply, tt_move, worker.tune.tt_move_share * history_bonus(worker, depth) // 100)
+
+
+@inlined
 def update_histories(worker, ply, depth, best):
     """Updates the histories after a cutoff at `ply` by `best`, the last move tried. Mutates `worker`.
 
@@ -150,7 +177,7 @@ def update_histories(worker, ply, depth, best):
     """
     frame = worker.stack[ply]
     position = frame.position
-    bonus = history_bonus(worker, depth)
+    bonus, malus = history_bonus(worker, depth), history_malus(worker, depth)
     if not is_noisy(best):
         if frame.killers[0] != best and worker.tune.killers != 0:
             frame.killers[1] = frame.killers[0]
@@ -162,6 +189,6 @@ def update_histories(worker, ply, depth, best):
     for index in range(frame.tried_count - 1):
         tried = np.int64(frame.tried[index])
         if is_capture(tried):
-            update_capture_history(worker, position, tried, -bonus)
+            update_capture_history(worker, position, tried, -malus)
         elif not is_noisy(best) and not is_noisy(tried):
-            update_quiet_history(worker, ply, tried, -bonus)
+            update_quiet_history(worker, ply, tried, -malus)

@@ -8,12 +8,13 @@ import pytest
 
 from engine.board.convert import encode
 from engine.board.moves import is_noisy
+from engine.compiler.jit import subkernel
 from search import tunables
 from search.deepening import Deepening, Root
 from search.kernels.alphabeta import MANY_CUTOFFS, search_root
 from search.kernels.history import HISTORY_LIMIT, gravity
-from search.kernels.score import INFINITE
-from search.kernels.transposition import allocate_table
+from search.kernels.score import INFINITE, LOWER, MATE
+from search.kernels.transposition import allocate_table, store
 from search.kernels.worker import CORRECTION_LIMIT, NO_CONTINUATION, new_worker, set_tunables
 from search.limits import MAX_PLY
 from tests.search.games import ENDING, KIWIPETE, game, prepare
@@ -174,8 +175,46 @@ def test_earlier_counts_of_cutoffs_do_not_matter() -> None:
     assert max(searched[0][2]) > MANY_CUTOFFS
 
 
+@subkernel
+def _store_lower(table: Any, key: Any, depth: Any, score: Any, move: Any) -> None:
+    store(table, key, 1, 0, depth, score, LOWER, 0, move)
+
+
+def test_a_quiet_tt_move_that_cuts_off_gets_its_share() -> None:
+    """The TT says that 1. e4 fails high, so nothing is searched, and only the history of 1. e4 changes."""
+    move = encode(chess.Board(), chess.Move.from_uci("e2e4"))
+    not_ours = encode(chess.Board(), chess.Move.from_uci("d7d5"))
+    for stored, share in ((move, 100), (move, 50), (move, 0), (not_ours, 100), (0, 100)):
+        worker, table = root(chess.STARTING_FEN), allocate_table(1)
+        set_tunables(worker, {"tt_move_share": share, "butterfly_share": 100})
+        _store_lower(table, worker["keys"][0], np.int64(5), np.int64(300), np.int64(stored))
+        assert search_root(worker, table, 5, 299, 300) == 300
+        assert worker["nodes"] == 0
+        learnt = worker["butterfly_history"].astype(np.int64)
+        expected = 5 * tunables.BY_NAME["history_bonus_slope"].default * share // 100 if stored == move else 0
+        assert learnt[1, 0, 0, chess.E2, chess.E4] == expected
+        assert np.count_nonzero(learnt) == (expected != 0)
+
+
+@pytest.mark.parametrize("malus", [100, 300])
+def test_moves_before_a_cutoff_lose_the_malus(malus: int) -> None:
+    """The window asks for a mate at once, and the second move mates."""
+    board = chess.Board("4k3/R7/8/8/8/8/8/4K2R w - - 0 1")
+    worker = root(board.fen())
+    worker["root_moves"][:2] = [encode(board, chess.Move.from_uci(uci)) for uci in ("a7a6", "h1h8")]
+    worker["root_count"] = 2
+    set_tunables(worker, {"history_malus_slope": malus, "history_bonus_slope": 200, "butterfly_share": 100})
+    assert search_root(worker, allocate_table(1), 1, MATE - 2, MATE - 1) == MATE - 1
+    learnt = worker["butterfly_history"].astype(np.int64)[1]
+    assert learnt[:, :, chess.A7, chess.A6].sum() == -malus
+    assert learnt[:, :, chess.H1, chess.H8].sum() == 200
+
+
 def test_gravity_never_leaves_its_limits() -> None:
-    value, largest = 0, tunables.BY_NAME["history_bonus_max"].high
+    row = tunables.BY_NAME
+    largest = row["history_bonus_max"].high * row["tt_move_share"].high * row["butterfly_share"].high // 10_000
+    assert largest <= HISTORY_LIMIT
+    value = 0
     for bonus in [largest] * 100 + [-largest] * 200:
         value = gravity(value, bonus, HISTORY_LIMIT)
         assert abs(value) <= HISTORY_LIMIT

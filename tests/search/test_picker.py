@@ -16,7 +16,7 @@ from search import tunables
 from search.kernels.history import HISTORY_LIMIT
 from search.kernels.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, next_move, start, usable_tt_move
 from search.kernels.transposition import allocate_table
-from search.kernels.worker import NO_CONTINUATION, new_worker
+from search.kernels.worker import NO_CONTINUATION, new_worker, set_tunables
 from search.theory.exchange import exchange_value
 from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
 
@@ -211,6 +211,32 @@ def test_better_history_comes_first() -> None:
     assert pick(board)[0] == encode(board, favourite)
     pick.worker["butterfly_history"][1, 0, 0, favourite.from_square, favourite.to_square] = -1
     assert pick(board)[-1] == encode(board, favourite)
+
+
+@pytest.mark.parametrize(("weight", "back"), [("butterfly_weight", 0), ("answer_weight", 1), ("follow_up_weight", 2)])
+def test_a_history_counts_by_its_weight(weight: str, back: int) -> None:
+    """One history prefers Nc3 by 100, another one prefers Nf3 by 50."""
+    board, pick = chess.Board(), Picker(random.Random(28))
+    for name in ("butterfly_history", "capture_history", "continuation_history"):
+        pick.worker[name] = 0
+    pick.worker["stack"][PLY - 1]["continuation"] = 400
+    pick.worker["stack"][PLY - 2]["continuation"] = 20
+
+    def prefer(move: chess.Move, history: int, amount: int) -> None:
+        if history == 0:
+            pick.worker["butterfly_history"][1, 0, 0, move.from_square, move.to_square] = amount
+        else:
+            number = 384 + 64 * (chess.KNIGHT - 1) + move.to_square
+            pick.worker["continuation_history"][400 if history == 1 else 20, number] = amount
+
+    knights = [chess.Move.from_uci(uci) for uci in ("b1c3", "g1f3")]
+    prefer(knights[0], back, 100)
+    prefer(knights[1], (back + 1) % 3, 50)
+    for name in ("butterfly_weight", "answer_weight", "follow_up_weight"):
+        set_tunables(pick.worker, {name: 128})
+    for number, best in ((128, 0), (66, 0), (62, 1), (0, 1)):
+        set_tunables(pick.worker, {weight: number})
+        assert pick(board)[0] == encode(board, knights[best])
 
 
 @pytest.mark.parametrize(

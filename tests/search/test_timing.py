@@ -36,24 +36,26 @@ times = st.integers(1, 10_000_000)
 increments = st.integers(0, 60_000)
 to_go = st.none() | st.integers(1, 200)
 overheads = st.integers(0, 5000)
+move_numbers = st.integers(0, 500)
 
 
-@given(times, increments, to_go, overheads, st.booleans())
+@given(times, increments, to_go, overheads, st.booleans(), move_numbers)
 def test_soft_is_below_hard_and_hard_below_the_clock(
-    time_left: int, increment: int, moves_to_go: int | None, overhead: int, ponders: bool
+    time_left: int, increment: int, moves_to_go: int | None, overhead: int, ponders: bool, number: int
 ) -> None:
-    budget = budget_for(Limits(clock=Clock(time_left, increment, moves_to_go)), overhead, ponders=ponders)
+    limits = Limits(clock=Clock(time_left, increment, moves_to_go))
+    budget = budget_for(limits, overhead, ponders=ponders, move_number=number)
     assert 0 < budget.soft <= budget.hard <= budget.last < time_left
     if 4 * overhead <= 3 * time_left and time_left >= overhead + 2:
         assert budget.last <= time_left - overhead
 
 
-@given(times, times, increments, to_go, overheads)
+@given(times, times, increments, to_go, overheads, move_numbers)
 def test_more_time_never_means_less_thought(
-    one: int, other: int, increment: int, moves_to_go: int | None, overhead: int
+    one: int, other: int, increment: int, moves_to_go: int | None, overhead: int, number: int
 ) -> None:
     less, more = (
-        budget_for(Limits(clock=Clock(time_left, increment, moves_to_go)), overhead)
+        budget_for(Limits(clock=Clock(time_left, increment, moves_to_go)), overhead, move_number=number)
         for time_left in sorted((one, other))
     )
     assert less.soft <= more.soft
@@ -74,6 +76,16 @@ def test_the_last_move_before_the_control_may_take_most_of_the_clock() -> None:
     assert 8000 < last.hard < 10_000
     in_general = budget_for(Limits(clock=Clock(10_000)), 0)
     assert in_general.hard < 4000
+
+
+def test_later_in_the_game_the_clock_is_for_fewer_moves() -> None:
+    """40, 30, 20 and again 20 moves with an increment; always 40 without; always 25 if the control says so."""
+    for number, moves in ((1, 40), (21, 30), (41, 20), (200, 20)):
+        for increment, expected, to_go in ((200, moves, None), (0, 40, None), (200, 25, 25)):
+            clock = Clock(100_000 + TUNE.time_reserve, increment, to_go)
+            pool = 100_000 + (expected - 1) * increment
+            budget = budget_for(Limits(clock=clock), 0, move_number=number)
+            assert budget.soft == pytest.approx(pool / expected * TUNE.time_share / 100)
 
 
 def test_pondering_plans_more() -> None:
@@ -97,7 +109,7 @@ def play(control: tuple[int, int, int | None], moves: int, lag: float, hard_shar
     left = least = float(time_left)
     for move in range(moves):
         to_go = None if per_control is None else per_control - move % per_control
-        budget = budget_for(Limits(clock=Clock(max(int(left), 1), increment, to_go)), 10)
+        budget = budget_for(Limits(clock=Clock(max(int(left), 1), increment, to_go)), 10, move_number=move + 1)
         spent = budget.hard if rng.random() < hard_share else min(budget.soft * rng.uniform(0.5, 2), budget.hard)
         left -= spent + lag
         least = min(least, left)
