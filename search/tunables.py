@@ -99,7 +99,7 @@ TUNABLES: Final = (
     # Changes of the reduction, in hundredths of a ply. Smaller: for captures and promotions; in PV nodes; for killers;
     # for checks. Larger: if the side to move is not improving; if a cutoff is expected.
     Tunable("lmr_noisy", 145, 0, 300, 30),
-    Tunable("lmr_pv", 75, 0, 300, 30),
+    Tunable("lmr_pv", 100, 0, 300, 30),
     Tunable("lmr_killer", 117, 0, 300, 30),
     Tunable("lmr_check", 79, 0, 300, 30),
     Tunable("lmr_not_improving", 77, 0, 300, 30),

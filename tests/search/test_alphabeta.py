@@ -156,7 +156,7 @@ def test_the_last_refutation_of_a_move_is_its_counter(switch: int) -> None:
     """Counter moves are always learnt; the switch decides whether the move order uses them."""
     worker = root(FENS[1])
     set_tunables(worker, {"counter_moves": switch})
-    search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
+    search_root(worker, allocate_table(4), 10, -INFINITE, INFINITE)
     counters = worker["counter_moves"]
     assert counters.any()
     assert not any(is_noisy(np.int64(move)) for move in counters)
