@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import chess
 import chess.engine
@@ -127,6 +127,11 @@ async def _play(task: GameTask, pool: EnginePool) -> GameResult:
         raise
     for engine in engines.values():
         await pool.release(engine)
+    return replace(result_of(task, board, verdict), moves=tuple(records), date=date)
+
+
+def result_of(task: GameTask, board: chess.Board, verdict: Verdict) -> GameResult:
+    """Returns the result of a game that ended on `board` with `verdict`, without moves and date."""
     return GameResult(
         game=task.game,
         pair=task.pair,
@@ -135,12 +140,10 @@ async def _play(task: GameTask, pool: EnginePool) -> GameResult:
         result=verdict.result,
         termination=verdict.termination,
         detail=verdict.detail,
-        plies=len(records),
+        plies=len(board.move_stack),
         start_fen=task.opening.fen,
         final_fen=board.fen(),
         opening=task.opening.name,
-        moves=tuple(records),
-        date=date,
     )
 
 

@@ -84,7 +84,7 @@ def test_pairs_are_played_inside_if_possible(monkeypatch: pytest.MonkeyPatch) ->
         engine("minus", "nodes=100", EvalFile="mine.snet"),
         engine("minus", "nodes=100", rfp_margin="1000"),
         engine("minus", "nodes=100", rfp_margin="many"),
-        engine("minus", "nodes=100", Hash="100000"),
+        engine("minus", "nodes=100", Hash="0"),
         engine("minus", "nodes=100", Without="null-move nothing"),
         engine("minus", "nodes=100", "--evaluation", "mine.py"),
         replace(engine("minus", "nodes=100"), restart=True),
