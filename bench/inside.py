@@ -1,4 +1,4 @@
-"""Games of this Secateur against itself in one process, without UCI: `spsa` and `ablation` play them twice as fast.
+"""Games of this Secateur against itself in one process, without UCI: `spsa` and `ablation` play more of them a minute.
 
 With a limit on nodes or depth, `play_inside` gives the same moves and results as engines that speak UCI, because the
 search then depends on nothing else. A test compares both.
