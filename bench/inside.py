@@ -1,12 +1,13 @@
 """Games of this Secateur against itself in one process, without UCI: `spsa` and `ablation` play more of them a minute.
 
 With a limit on nodes or depth, `play_inside` gives the same moves and results as engines that speak UCI, because the
-search then depends on nothing else. A test compares both.
+search then depends on nothing else. A test compares them.
 """
 
 from __future__ import annotations
 
-from functools import cache
+import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import chess
@@ -19,6 +20,7 @@ from engine.uci.options import OPTIONS, TUNING_OPTIONS, OptionValues
 from search.limits import Limits
 
 if TYPE_CHECKING:
+    from bench.timecontrol import TimeControl
     from search.searcher import Game, Searcher
 
 _HASH: Final = "Hash"
@@ -54,17 +56,17 @@ def _options(spec: EngineSpec) -> OptionValues:
 
 
 class _Player:
-    """An engine: a searcher with the shipped network and the options of the game that it plays."""
+    """The engine of one side: a searcher with the shipped network, and the limit of the game that it plays."""
 
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher
         self._limits = Limits()
 
-    def begin(self, spec: EngineSpec) -> None:
-        """Prepares a new game as `spec`."""
-        for name, value in _options(spec).tunables().items():
+    def begin(self, limit: TimeControl, options: OptionValues) -> None:
+        """Prepares a new game at `limit` with `options`."""
+        for name, value in options.tunables().items():
             self._searcher.set_tunable(name, value)
-        self._limits = Limits(nodes=spec.limit.nodes, depth=spec.limit.depth)
+        self._limits = Limits(nodes=limit.nodes, depth=limit.depth)
         self._searcher.new_game()
 
     def move(self, game: Game) -> tuple[chess.Move, MoveRecord]:
@@ -78,28 +80,45 @@ class _Player:
         return found.best, record
 
 
-@cache
-def _player(name: str, hash_mebibytes: int) -> _Player:
-    """Returns this process's player for one side, because a new TT and a new network take time."""
-    from eval.network.format import shipped_network
-    from search.searcher import Searcher
+class _Players(threading.local):
+    """The players of a thread, by side and TT size in MiB. They are kept, because a new TT and network take time.
 
-    return _Player(Searcher(hash_mebibytes, network=shipped_network()))
+    A worker of a cluster may play games on several threads, and a searcher can play only one game at a time.
+    """
+
+    def __init__(self) -> None:
+        self._players: dict[tuple[chess.Color, int], _Player] = {}
+
+    def get(self, color: chess.Color, hash_mebibytes: int) -> _Player:
+        """Returns this thread's player for a side."""
+        from eval.network.format import shipped_network
+        from search.searcher import Searcher
+
+        key = (color, hash_mebibytes)
+        if key not in self._players:
+            self._players[key] = _Player(Searcher(hash_mebibytes, network=shipped_network()))
+        return self._players[key]
+
+
+_players: Final = _Players()
 
 
 def play_inside(task: GameTask) -> GameResult:
-    """Plays a game for which `is_inside` is true; returns its result, without moves or date."""
+    """Plays a game for which `is_inside` is true; returns its result without book moves and date."""
     from search.game import Game
 
     game = Game(task.opening.board())
     adjudicator = Adjudicator(task.adjudication, open_tablebases(task.adjudication.tablebases))
     players = {}
     for color, spec in ((chess.WHITE, task.white), (chess.BLACK, task.black)):
-        players[color] = _player(spec.name, _options(spec).number(_HASH))
-        players[color].begin(spec)
+        options = _options(spec)
+        players[color] = _players.get(color, options.number(_HASH))
+        players[color].begin(spec.limit, options)
+    records = []
     verdict = natural_end(game.board)
     while verdict is None:
         move, record = players[game.board.turn].move(game)
+        records.append(record)
         game.push(move)
         verdict = natural_end(game.board) or adjudicator.after_move(game.board, record)
-    return result_of(task, game.board, verdict)
+    return replace(result_of(task, game.board, verdict), moves=tuple(records))

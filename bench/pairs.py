@@ -79,22 +79,22 @@ def play_pairs(
     Raises `PairsError` after PATIENCE failed items in a row or if the state cannot be written, and `ClusterError` if
     the cluster cannot be used.
     """
-    spoilt = 0
+    failed_in_a_row = 0
     with closing(map_unordered(play_games, tasks, cluster, workers=concurrency)) as outcomes:
         for outcome in outcomes:
             number, games = outcome.item.number, outcome.value or ()
             faults = [outcome.error] if outcome.error is not None else [game.fault for game in games if game.fault]
             if not faults:
-                spoilt = 0
+                failed_in_a_row = 0
                 state.add(number, points_of(games))
                 yield number, state.results[number]
                 continue
             for fault in faults:
                 on_problem(number, fault)
-            spoilt += 1
+            failed_in_a_row += 1
             state.add(number, faults=len(faults))
-            if spoilt >= PATIENCE:
-                raise PairsError(f"gave up after engines failed in {spoilt} pairs of games in a row")
+            if failed_in_a_row >= PATIENCE:
+                raise PairsError(f"gave up after engines failed in {failed_in_a_row} pairs of games in a row")
 
 
 class StateFile:

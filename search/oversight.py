@@ -8,8 +8,8 @@ that a bishop attacks a pawn does not see it in any line.
     chance = oversight * (0.5 + distance / 7), for a move towards the own side 0.5 more in the brackets
 
 The distance is that of a king, 1 to 7. The chance of an own move is OWN_SHARE of that. A capture or promotion is looked
-at twice, and overlooked only if it is overlooked both times. All replies to a check are seen, and all captures of the
-piece that has just moved: so a level seldom puts a piece where it can be taken.
+at twice, and overlooked only if it is overlooked both times. All replies to a check are seen, and all captures on the
+square to which the opponent has just moved: so a level seldom puts a piece where it can be taken.
 """
 
 from __future__ import annotations

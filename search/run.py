@@ -123,7 +123,7 @@ class SearchRun:
     def tell(self, found: Iteration, nodes: int) -> None:
         """Reports the requested lines of an iteration, with `nodes` as the node count; `result` uses the first line."""
         circumstances = self._circumstances()
-        shown = enumerate(found.lines[: self.request.lines], start=1)
+        shown = enumerate(found.lines, start=1)
         infos = [self._info(line, number, nodes, circumstances) for number, line in shown]
         self._last = infos[0]
         if self.request.on_info is not None:
@@ -224,9 +224,10 @@ class SearchRun:
         else:
             if found is not None:
                 return found
-        # The first iteration did not end. Play its best move so far, or else the first move; show static_eval or 0.
+        # The first iteration did not end. Play its best move so far, or else a move of the best rank; show static_eval
+        # or 0.
         static_eval = int(worker["stack"][0]["static_eval"])
-        line = (root.moves[0],) if found is None else found.line
+        line = (max(root.moves, key=root.rank),) if found is None else found.line
         found = Iteration(1, 0 if static_eval == NO_SCORE else static_eval, line, complete=False)
         self.tell(found, int(worker["nodes"]))
         return found
@@ -266,8 +267,8 @@ class SearchRun:
             self.request.on_progress(Progress(at[0], move, number, self._nodes(), *self._circumstances()))
 
     def _window_failed(self, failed: Iteration, number: int) -> None:
-        """Reports the failed window of line `number` if that line is requested and the moves have no ranking."""
-        if self.request.on_info is not None and self._ranking is None and number <= self.request.lines:
+        """Reports the failed window of line `number` unless the moves have a ranking."""
+        if self.request.on_info is not None and self._ranking is None:
             self.request.on_info(self._info(failed, number, self._nodes(), self._circumstances()))
 
     def _nodes(self) -> int:

@@ -23,10 +23,13 @@ from typing import Final
 
 from engine.windows import tick_every_millisecond
 from search import tunables
-from search.limits import Clock, Limits
+from search.limits import DEFAULT_OVERHEAD, Clock, Limits
 
 #: The score of an iteration is compared with the mean score of at most this many iterations before it.
 REMEMBERED_SCORES: Final = 3
+
+#: The least value of each factor that scales the plan. Only unusual values of the tunables make a factor smaller.
+LEAST_FACTOR: Final = 0.1
 
 #: On a clock, the hard limit is at least this many milliseconds, or half of the time left if that is less. A
 #: millisecond is enough for the first iterations; less time would leave the move to chance.
@@ -38,11 +41,7 @@ LAST_GRACE: Final = 30.0
 
 @dataclass(frozen=True)
 class Budget:
-    """The limits of a search in milliseconds from its start, infinite if there is no such limit.
-
-    `soft`: no iteration begins after it. `hard`: the search stops then if it has a move to play. `last`: the search
-    stops then in any case.
-    """
+    """The three limits of a search in milliseconds from its start, infinite if there is no such limit."""
 
     soft: float = math.inf
     hard: float = math.inf
@@ -63,8 +62,8 @@ def budget_for(
     budget = Budget() if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders, move_number)
     if limits.move_time is None:
         return budget
-    # A given move time is used except for the overhead. If the overhead leaves nothing, half of the move time is used.
-    ordered = max(1.0, limits.move_time - overhead) if limits.move_time > overhead else limits.move_time / 2
+    # A given move time is used except for the overhead. If the overhead leaves too little, a quarter is used.
+    ordered = max(limits.move_time - overhead, limits.move_time / 4)
     return Budget(budget.soft, min(budget.hard, ordered), min(budget.last, _last(ordered, limits.move_time)))
 
 
@@ -80,12 +79,15 @@ def _last(hard: float, available: float) -> float:
 def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: bool, move_number: int) -> Budget:
     """Returns the budget of a move on a clock. More time left never makes a limit smaller."""
     # The moves to plan for. The later in the game, the fewer moves are expected. If a game is longer than expected, the
-    # increment keeps the engine on time. Without an increment, the plan stays careful.
+    # increment keeps the engine on time. So the number falls only as far as the increment exceeds the overhead, and in
+    # full if it is twice the overhead.  +64.4 +- 30.6  [ledger: time-horizon] at 2+0.02, against 50 moves
     moves = tune.time_horizon
     if clock.moves_to_go is not None:
         moves = min(moves, clock.moves_to_go)
-    elif clock.increment > overhead:
-        moves = max(moves - tune.time_horizon_slope * (move_number - 1) // 100, tune.time_horizon_least)
+    else:
+        certain = min(max(clock.increment - overhead, 0) / max(overhead, DEFAULT_OVERHEAD), 1.0)
+        fall = certain * tune.time_horizon_slope * (move_number - 1) / 100
+        moves = min(moves, max(moves - fall, tune.time_horizon_least))
 
     # The most that this move could take. A reserve stays on the clock for stalls while the system runs other programs:
     # a stall may last tens of milliseconds, more than the plan for ten moves of a bullet game. When the clock has
@@ -142,7 +144,8 @@ class TimeManager:
         self._confirmed = self._confirmed + 1 if best == self._best else 0
         self._best = best
         if depth >= self._tune.time_scale_depth:
-            self.scale = self._stability() * self._fall(score) * self._effort(effort)
+            factors = (self._stability(), self._fall(score), self._effort(effort))
+            self.scale = math.prod(max(factor, LEAST_FACTOR) for factor in factors)
         self._scores = [*self._scores, score][-REMEMBERED_SCORES:]
         self._is_settled = is_settled
 

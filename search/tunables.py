@@ -127,8 +127,8 @@ TUNABLES: Final = (
     Tunable("quiescence_checks", 1, 0, 1, 1),
     # Quiescence in check: moves tried before quiet evasions are skipped, once one move is known to avoid mate.
     Tunable("quiescence_evasions", 3, 1, 8, 1),
-    # Histories: the bonus of the best move and the malus of the moves tried before it, each for a ply of depth and at
-    # most.
+    # Histories: the bonus of the best move, for each ply of depth and at most; the malus of the moves tried before it,
+    # likewise.
     Tunable("history_bonus_slope", 178, 50, 350, 30),
     Tunable("history_bonus_max", 2009, 600, 4000, 300),
     Tunable("history_malus_slope", 234, 50, 350, 30),
@@ -154,10 +154,10 @@ TUNABLES: Final = (
     Tunable("check_bonus", 8887, 0, 32000, 2000),
     # Lazy SMP: centipawns added to every thread's score before the threads vote for a move.
     Tunable("vote_base", 10, 1, 60, 3),
-    # Time for a move on a clock: the greatest number of moves to plan for and, with an increment and without a time
-    # control to come, how many fewer after 100 moves, and the least number; the plan in percent of an even share; the
-    # hard limit in percent of the plan; the most of the clock that a move may take, in percent, in general and for the
-    # last move before the time control; the most that the plan may take of that, in percent.
+    # Time for a move on a clock: the greatest number of moves to plan for and, with an increment of twice the overhead
+    # and without a time control to come, how many fewer after 100 moves, and the least number; the plan in percent of
+    # an even share; the hard limit in percent of the plan; the most of the clock that a move may take, in percent, in
+    # general and for the last move before the time control; the most that the plan may take of that, in percent.
     Tunable("time_horizon", 40, 20, 80, 3),
     Tunable("time_horizon_slope", 50, 0, 100, 6),
     Tunable("time_horizon_least", 20, 10, 50, 2),

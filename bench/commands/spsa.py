@@ -298,9 +298,13 @@ def _matters(tunable: Tunable, engine: EngineSpec) -> bool:
 
 
 def _settings(run: Run, options: argparse.Namespace) -> dict[str, Any]:
-    """Returns the settings of a run for its state file: the RUN_OPTIONS, and the tunables before tuning."""
+    """Returns the settings of a run for its state file: the RUN_OPTIONS with the defaults, and the tunables before.
+
+    The file must not depend on defaults that another version may change.
+    """
     given = {name: getattr(options, name) for name in RUN_OPTIONS}
-    return {"options": given, "parameters": [astuple(parameter) for parameter in run.parameters]}
+    complete = {name: DEFAULTS.get(name) if value is None else value for name, value in given.items()}
+    return {"options": complete, "parameters": [astuple(parameter) for parameter in run.parameters]}
 
 
 def _check_no_run_options(options: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ import math
 import os
 import platform
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import chess
@@ -27,6 +27,7 @@ from search.limits import MAX_PLY, Clock, Limits
 from search.perft import Counter
 from search.searcher import Game, Searcher
 from search.timing import budget_for
+from search.tunables import defaults, namespace
 
 
 def rehearse() -> None:
@@ -137,7 +138,7 @@ class SearchTask(Task):
         show_wdl = options.flag("UCI_ShowWDL")
         level = self._equipment.level(limits)
         if self._debug:
-            output.info(_plan(limits, overhead, ponders, board.fullmove_number))
+            output.info(_plan(limits, overhead, options.tunables(), ponders, board.fullmove_number))
             if level is not None:
                 output.info(f"debug: plays at a level {level.describe()}")
         result = self._equipment.searcher.search(
@@ -164,9 +165,10 @@ class SearchTask(Task):
         return result.best.uci() + (f" ponder {result.ponder.uci()}" if result.ponder else "")
 
 
-def _plan(limits: Limits, overhead: int, ponders: bool, move_number: int) -> str:
-    """Returns the message of `debug on` about the time that a search under `limits` may take."""
-    budget = budget_for(limits, overhead, ponders=ponders, move_number=move_number)
+def _plan(limits: Limits, overhead: int, tunables: Mapping[str, int], ponders: bool, move_number: int) -> str:
+    """Returns the message of `debug on` about the time that a search may take; `tunables` may be empty."""
+    tune = namespace(defaults() | tunables)
+    budget = budget_for(limits, overhead, tune, ponders, move_number)
     if budget.hard == math.inf:
         return "debug: no time limit"
     soft = "" if budget.soft == math.inf else f"about {budget.soft:.0f} ms, "

@@ -101,7 +101,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      formula  tt_score; without a cutoff, tt_move and the stored evaluation are still used. After a fail high, a
     #               quiet tt_move gets tt_move_share % of the bonus for a cutoff (as in Stockfish)
     #      worth    not measured; of the bonus  +16.6 +- 17.8  [ledger: idea-table-bonus]
-    tt_move = np.int64(NO_MOVE)  # it may be illegal here; the picker checks
+    tt_move = np.int64(NO_MOVE)  # it may be illegal here: its users check
     raw_eval = np.int64(NO_SCORE)
     tt_score = np.int64(NO_SCORE)
     tt_bound = np.int64(0)

@@ -38,7 +38,7 @@ def history_bonus(worker, depth):
 
 @inlined
 def history_malus(worker, depth):
-    """Returns what moves tried before a cutoff at `depth` plies lose, as int64, at most history_malus_max."""
+    """Returns the malus of a move tried before a cutoff at `depth` plies, as int64, at most history_malus_max."""
     return min(depth * worker.tune.history_malus_slope, worker.tune.history_malus_max)
 
 
@@ -87,7 +87,7 @@ def _is_threatened(worker, ply, square):
 def quiet_history(worker, ply, move):
     """Returns the weighted sum of a quiet move's butterfly and continuation histories, as int64.
 
-    With the weights of 128 it is within +-3 * HISTORY_LIMIT.
+    It is within +-HISTORY_LIMIT times the sum of the weights / 128.
     """
     tune = worker.tune
     position = worker.stack[ply].position

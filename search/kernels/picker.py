@@ -243,13 +243,14 @@ def _killer_or_counter(worker, tt, ply, stage):
 def _is_overlooked(worker, ply, move):
     """Returns whether a player of limited strength does not see `move` at `ply` (see `search.oversight`).
 
-    The player sees all replies to a check, and every capture of the piece that has just moved. `root_moves` contains
-    only moves that are seen.
+    The player sees all replies to a check, and every capture on the square to which the opponent has just moved.
+    `root_moves` contains only moves that are seen.
     """
     position = worker.stack[ply].position
     if ply == 0 or position.checkers != U0:
         return False
-    if is_capture(move) and move_target(move) == move_target(worker.stack[ply - 1].move):
+    last = worker.stack[ply - 1].move
+    if is_capture(move) and last != NO_MOVE and move_target(move) == move_target(last):
         return False
     return worker.blind[position.turn, move_origin(move), move_target(move)] > (1 if is_noisy(move) else 0)
 

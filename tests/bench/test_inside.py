@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -26,6 +27,11 @@ def engine(name: str, limit: str, *arguments: str, **options: str) -> EngineSpec
 
 def task(plus: EngineSpec, minus: EngineSpec, *moves: str) -> GameTask:
     return GameTask(0, 0, plus, minus, Opening(moves=moves, name="test"), RULES)
+
+
+def moves_of(result: GameResult) -> list[tuple[str, int | None, int | None, int | None]]:
+    """The engines' moves, with depths and scores."""
+    return [(move.uci, move.depth, move.centipawns, move.mate) for move in result.moves if not move.book]
 
 
 @pytest.mark.parametrize(
@@ -55,9 +61,22 @@ def test_games_are_those_over_uci(plus: EngineSpec, minus: EngineSpec, opening: 
         over_uci = play_task(game)
         assert over_uci.fault is None
         inside = play_inside(game)
-        assert inside == replace(over_uci, moves=(), date="")
-        # Nothing is left from an earlier game.
-        assert play_inside(game) == inside
+        assert moves_of(inside) == moves_of(over_uci)
+        assert replace(inside, moves=()) == replace(over_uci, moves=(), date="")
+        # Nothing is left from an earlier game with other options.
+        play_inside(task(engine("plus", "nodes=50", Hash="1"), engine("minus", "depth=1", Hash="2", rfp_margin="30")))
+        assert moves_of(play_inside(game)) == moves_of(inside)
+
+
+def test_games_on_two_threads_do_not_disturb_each_other() -> None:
+    """A worker of a cluster may have several threads."""
+    games = [
+        task(engine("plus", "nodes=2000", Hash="1"), engine("minus", "nodes=2000", Hash="1"), *moves)
+        for moves in (("e2e4", "e7e5"), ("d2d4", "d7d5"), ("c2c4", "c7c5"), ("g1f3", "g8f6"))
+    ]
+    alone = [moves_of(play_inside(game)) for game in games]
+    with ThreadPoolExecutor(2) as threads:
+        assert list(map(moves_of, threads.map(play_inside, games))) == alone
 
 
 def test_pairs_are_played_inside_if_possible(monkeypatch: pytest.MonkeyPatch) -> None:

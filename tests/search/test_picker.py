@@ -171,7 +171,7 @@ def test_skipping_quiets_leaves_all_others_at_any_moment() -> None:
 
 
 def test_a_limited_player_sees_the_rest_of_the_moves() -> None:
-    """All but those that it overlooks, in the same order; every reply to a check, every capture of the last piece."""
+    """All but those that it overlooks, in the same order; every reply to a check, every capture on the last square."""
     rng = random.Random(28)
     pick = Picker(rng)
     noise = np.random.default_rng(28)

@@ -233,6 +233,14 @@ def test_lines_follow_the_tables(searcher: Searcher, oracle: chess.syzygy.Tableb
             assert (info.score > 0) - (info.score < 0) == (value > 0) - (value < 0)
 
 
+@pytest.mark.parametrize("lines", [1, 2])
+def test_a_search_that_finds_nothing_plays_a_winning_move(searcher: Searcher, lines: int) -> None:
+    """One node is too few for the first iteration. Only d6d7 wins; the first legal move is a king's."""
+    found = searcher.search(game("8/8/3P4/2k5/8/8/1K6/8 w - - 0 1"), Limits(nodes=1), lines=lines)
+    assert found.best == chess.Move.from_uci("d6d7")
+    assert last_info(found).score > TABLE_BOUND
+
+
 def test_search_moves_come_first(searcher: Searcher) -> None:
     """The engine searches a move that loses the win if the user asks for it."""
     result = searcher.search(game(WON), Limits(depth=2, search_moves=("h2h1",)))

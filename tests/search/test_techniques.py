@@ -110,8 +110,9 @@ def test_no_move_is_reduced_without_late_move_reduction(tuned: Callable[..., Sea
     assert nodes(tuned(reduction, deeper_margin=10, shallower_margin=40)) == without
     assert nodes(tuned(reduction, lmr_pv=0, lmr_noisy=0, lmr_killer=0, lmr_check=0)) == without
     assert nodes(tuned(deeper_margin=10, shallower_margin=40)) != nodes(tuned())
-    # The histories only add a rounding.
-    assert 0 <= -(100 * -3 * HISTORY_LIMIT // reduction.off["lmr_history_divisor"]) <= 1
+    # The histories only add a rounding, even with the largest weights.
+    weights = sum(tunables.BY_NAME[f"{history}_weight"].high for history in ("butterfly", "answer", "follow_up"))
+    assert 0 <= -(100 * -weights * HISTORY_LIMIT // 128 // reduction.off["lmr_history_divisor"]) <= 1
 
 
 def test_each_scale_of_time_is_one_without_it() -> None:

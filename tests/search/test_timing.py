@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.kernels.score import MATE
-from search.limits import Clock, Limits
+from search.limits import DEFAULT_OVERHEAD, Clock, Limits
 from search.timing import Alarm, Budget, TimeManager, budget_for
-from search.tunables import defaults, namespace
+from search.tunables import TUNABLES, defaults, namespace
 
 TUNE = namespace(defaults())
 
@@ -62,10 +62,15 @@ def test_more_time_never_means_less_thought(
     assert less.hard <= more.hard
 
 
-@given(times, increments, st.integers(1, 49), overheads)
-def test_more_moves_on_the_same_clock_mean_less_for_each(
-    time_left: int, increment: int, moves: int, overhead: int
-) -> None:
+@given(times, times, overheads)
+def test_more_move_time_never_means_less_thought(one: int, other: int, overhead: int) -> None:
+    less, more = (budget_for(Limits(move_time=move_time), overhead) for move_time in sorted((one, other)))
+    assert less.hard <= more.hard
+    assert less.last <= more.last
+
+
+@given(times, st.integers(1, 49), overheads)
+def test_more_moves_on_the_same_clock_mean_less_for_each(time_left: int, moves: int, overhead: int) -> None:
     few, many = (budget_for(Limits(clock=Clock(time_left, 0, count)), overhead) for count in (moves, moves + 1))
     assert many.soft <= few.soft
     assert many.hard <= few.hard
@@ -79,13 +84,26 @@ def test_the_last_move_before_the_control_may_take_most_of_the_clock() -> None:
 
 
 def test_later_in_the_game_the_clock_is_for_fewer_moves() -> None:
-    """40, 30, 20 and again 20 moves with an increment; always 40 without; always 25 if the control says so."""
+    """40, 30, 20 and again 20 moves with an increment; always 40 without; always 25 if the control says so.
+
+    The number falls half as much if the increment exceeds the overhead by half of it.
+    """
     for number, moves in ((1, 40), (21, 30), (41, 20), (200, 20)):
-        for increment, expected, to_go in ((200, moves, None), (0, 40, None), (200, 25, 25)):
-            clock = Clock(100_000 + TUNE.time_reserve, increment, to_go)
-            pool = 100_000 + (expected - 1) * increment
-            budget = budget_for(Limits(clock=clock), 0, move_number=number)
-            assert budget.soft == pytest.approx(pool / expected * TUNE.time_share / 100)
+        for increment, expected, to_go in ((400, moves, None), (200, 40, None), (0, 40, None), (400, 25, 25)):
+            assert planned_moves(increment, 200, number, to_go) == pytest.approx(expected)
+    assert planned_moves(300, 200, 21) == pytest.approx(35)
+    assert planned_moves(DEFAULT_OVERHEAD, 0, 21) == pytest.approx(30)
+    assert planned_moves(400, 200, 0) == pytest.approx(40)
+
+
+def planned_moves(increment: int, overhead: int, number: int, to_go: int | None = None) -> float:
+    """The number of moves to which the plan for move `number` belongs."""
+    left = 1_000_000
+    clock = Clock(left + TUNE.time_reserve + overhead, increment, to_go)
+    share = budget_for(Limits(clock=clock), overhead, move_number=number).soft * 100 / TUNE.time_share
+    # share = (left + (moves - 1) * net) / moves
+    net = increment - overhead
+    return (left - net) / (share - net)
 
 
 def test_pondering_plans_more() -> None:
@@ -142,6 +160,15 @@ def test_explosions_in_a_row_cost_no_game(control: tuple[int, int, int | None]) 
 
 def manager(soft: float = 100, hard: float = 300, pondering: bool = False) -> TimeManager:
     return TimeManager(Budget(soft, hard, hard + 10), TUNE, pondering)
+
+
+def test_no_values_of_the_tunables_make_a_scale_negative() -> None:
+    extreme = {row.name: row.low for row in TUNABLES if row.name.startswith("time_")}
+    extreme |= {"time_effort_slope": 240, "time_fall_slope": 200, "time_rise_most": 80, "time_scale_depth": 2}
+    manager = TimeManager(Budget(), namespace(defaults() | extreme))
+    for score in (0, 200, 400):
+        manager.iteration_done(8, score, 7, effort=1.0)
+    assert 0 < manager.scale < 0.1
 
 
 def after(manager: TimeManager, *iterations: tuple[int, int, float]) -> float:
