@@ -6,7 +6,7 @@ import math
 import os
 import platform
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 import chess
@@ -165,7 +165,7 @@ class SearchTask(Task):
         return result.best.uci() + (f" ponder {result.ponder.uci()}" if result.ponder else "")
 
 
-def _plan(limits: Limits, overhead: int, tunables: Mapping[str, int], ponders: bool, move_number: int) -> str:
+def _plan(limits: Limits, overhead: int, tunables: dict[str, int], ponders: bool, move_number: int) -> str:
     """Returns the message of `debug on` about the time that a search may take; `tunables` may be empty."""
     tune = namespace(defaults() | tunables)
     budget = budget_for(limits, overhead, tune, ponders, move_number)

@@ -212,8 +212,9 @@ def test_moves_before_a_cutoff_lose_the_malus(malus: int) -> None:
 
 def test_gravity_never_leaves_its_limits() -> None:
     row = tunables.BY_NAME
-    bonus = max(row["history_bonus_max"].high * max(row["tt_move_share"].high, 100) // 100, row["history_malus_max"].high)
-    largest = bonus * max(row[f"{history}_share"].high for history in ("butterfly", "continuation", "capture")) // 100
+    bonus = row["history_bonus_max"].high * max(row["tt_move_share"].high, 100) // 100
+    share = max(row[f"{history}_share"].high for history in ("butterfly", "continuation", "capture"))
+    largest = max(bonus, row["history_malus_max"].high) * share // 100
     assert largest <= HISTORY_LIMIT
     value = 0
     for bonus in [largest] * 100 + [-largest] * 200:

@@ -103,7 +103,7 @@ def planned_moves(increment: int, overhead: int, number: int, to_go: int | None 
     share = budget_for(Limits(clock=clock), overhead, move_number=number).soft * 100 / TUNE.time_share
     # share = (left + (moves - 1) * net) / moves
     net = increment - overhead
-    return (left - net) / (share - net)
+    return float((left - net) / (share - net))
 
 
 def test_pondering_plans_more() -> None:
