@@ -14,8 +14,8 @@ DEFAULT_THREADS: Final = 1
 DEFAULT_OVERHEAD: Final = 10
 
 
-#: If n is at most SURE_MATES, the main search of `go mate n` prunes and reduces no move, so as to miss no mate in n.
-#: For a larger n the usual search runs and gives up after depth MATE_DEPTHS * n + MATE_DEPTH_BASE.
+#: `go mate n` first searches without pruning or reductions, so as to miss no mate in SURE_MATES or fewer moves. For a
+#: larger n the usual search follows and gives up after depth MATE_DEPTHS * n + MATE_DEPTH_BASE.
 SURE_MATES: Final = 2
 MATE_DEPTHS: Final = 3
 MATE_DEPTH_BASE: Final = 7
@@ -54,16 +54,18 @@ class Limits:
         """Returns whether to ignore the book: the search is infinite, ponders, seeks a mate or has `search_moves`."""
         return self.infinite or self.ponder or self.mate is not None or self.search_moves is not None
 
-    def leaves_nothing_out(self) -> bool:
-        """Returns whether the search must not prune moves: it seeks a mate in 1 to SURE_MATES and is not infinite."""
-        return self.mate is not None and self.mate <= SURE_MATES and not self.infinite
+    def sure_depth(self) -> int:
+        """Returns the depth in plies up to which the search must prune no move, or 0 if it does not seek a mate."""
+        return 0 if self.mate is None or self.infinite else 2 * min(self.mate, SURE_MATES) - 1
 
     def deepest(self, deepest: int) -> int:
         """Returns the greatest depth to search in plies: at most `deepest`, less if `depth` or `mate` demands it."""
         depth = deepest if self.depth is None else min(max(self.depth, 1), deepest)
-        if self.mate is not None and self.leaves_nothing_out():
-            depth = min(depth, 2 * self.mate - 1)
-        elif self.mate is not None and not self.infinite:
+        if self.mate is None or self.infinite:
+            return depth
+        if self.mate <= SURE_MATES:
+            depth = min(depth, self.sure_depth())
+        else:
             # The line of a mate in n is 2n - 1 plies long, and moves that look bad are searched less deeply. If even a
             # search to this depth finds no mate, there usually is none, and the user is waiting.
             depth = min(depth, MATE_DEPTHS * self.mate + MATE_DEPTH_BASE)

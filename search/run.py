@@ -99,12 +99,12 @@ class SearchRun:
         write_board(self.request.game.board, self._worker["stack"][0]["position"])
         set_root(self._worker, root, own_nodes)
         self._root_count = len(root.moves)
-        if limits.leaves_nothing_out():
+        if limits.sure_depth() > 0:
             set_tunables(self._worker, plain())
         try:
             return self._deepen(root, help_nodes)
         finally:
-            if limits.leaves_nothing_out():
+            if limits.sure_depth() > 0:
                 set_tunables(self._worker, self._values)
 
     def result(self, nodes: int) -> Result:
@@ -200,11 +200,13 @@ class SearchRun:
 
     def _deepen(self, root: Root, help_nodes: int) -> Iteration:
         """Runs iterations until a limit ends the search; returns the last one."""
-        worker, level = self._worker, self.request.level
+        worker, level, sure_depth = self._worker, self.request.level, self.request.limits.sure_depth()
         deepening = Deepening(worker, self._tt, root, self._window_failed)
         found: Iteration | None = None
         for found in deepening.iterations():
-            if found.depth == 1 and found.complete and help_nodes:
+            if found.depth == sure_depth and found.complete:
+                set_tunables(worker, self._values)
+            if found.depth == max(sure_depth, 1) and found.complete and help_nodes:
                 # Helpers start only after a move to play is found: on a busy machine they could delay this thread.
                 self._helpers.start(worker, self._tt, root, help_nodes)
             if found.depth == 1 and level is not None:

@@ -44,6 +44,7 @@ def test_go_mate_answers_also_where_there_is_none(engine: Engine) -> None:
     assert "info string no mate in 1 was found" in engine.lines
 
 
+@pytest.mark.parametrize("more", [0, 3])
 @pytest.mark.parametrize(
     ("fen", "mate", "first"),
     [
@@ -53,8 +54,8 @@ def test_go_mate_answers_also_where_there_is_none(engine: Engine) -> None:
         ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 1, "d1d8"),
     ],
 )
-def test_a_near_mate_is_found_for_certain(engine: Engine, fen: str, mate: int, first: str) -> None:
-    assert engine.best(f"position fen {fen}", f"go mate {mate}") == first
+def test_a_near_mate_is_found_for_certain(engine: Engine, fen: str, mate: int, first: str, more: int) -> None:
+    assert engine.best(f"position fen {fen}", f"go mate {mate + more}") == first
     assert engine.infos()[-1]["score"] == f"mate {mate}"
 
 
