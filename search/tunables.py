@@ -111,10 +111,11 @@ TUNABLES: Final = (
     # by more than the first margin, and a ply shallower if by less than the second, centipawns.
     Tunable("deeper_margin", 60, 10, 150, 16),
     Tunable("shallower_margin", 16, 0, 40, 6),
-    # Singular extension: least depth; how many plies shallower the TT entry may be; margin for each ply of depth,
-    # in hundredths of a centipawn; further margin of a double extension, centipawns; how many plies shallower a TT move
-    # that is not singular is searched.
-    Tunable("singular_depth", 7, 5, 10, 1),
+    # Singular extension: least depth; how many plies more in PV nodes; how many plies shallower the TT entry may be;
+    # margin for each ply of depth, in hundredths of a centipawn; further margin of a double extension, centipawns; how
+    # many plies shallower a TT move that is not singular is searched.
+    Tunable("singular_depth", 5, 3, 10, 1),
+    Tunable("singular_pv_depth", 2, 0, 4, 1),
     Tunable("singular_tt_slack", 3, 1, 5, 1),
     Tunable("singular_margin", 222, 50, 400, 40),
     Tunable("double_extension_margin", 32, 0, 60, 8),
@@ -133,6 +134,8 @@ TUNABLES: Final = (
     Tunable("history_bonus_max", 2009, 600, 4000, 300),
     Tunable("history_malus_slope", 234, 50, 350, 30),
     Tunable("history_malus_max", 1543, 600, 4000, 300),
+    # A cutoff by more than this counts as one a ply deeper, centipawns.
+    Tunable("clear_cutoff_margin", 60, 10, 300, 30),
     # Percent of the bonus that a quiet TT move gets for a TT cutoff.
     Tunable("tt_move_share", 122, 0, 200, 25),
     # Weights of a quiet move's histories in their sum, in 128ths: butterfly, and continuation 1 and 2 plies back.

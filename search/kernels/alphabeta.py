@@ -278,21 +278,23 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
     # 13. Singular extension: if all other moves fail low against the TT's score minus a margin, the TT move is probably
     #     the only good one and is searched deeper. If another scores beta or more, there are probably two refutations.
-    #      when     depth >= singular_depth; a TT move; tt_score is a lower bound or exact and not a mate; tt_depth >=
-    #               depth - singular_tt_slack; not at the root, not in a singular search;
-    #               ply < MAX_PLY / 2 and ply < 2 * root_depth
+    #      when     depth >= singular_depth, in PV nodes singular_depth + singular_pv_depth; a TT move; tt_score is a
+    #               lower bound or exact and not a mate; tt_depth >= depth - singular_tt_slack; not at the root, not in
+    #               a singular search; ply < MAX_PLY / 2 and ply < 2 * root_depth
     #      formula  singular_beta = tt_score - singular_margin / 100 * depth
     #               score = the value of a search of the other moves to depth (depth - 1) / 2
     #               if score < singular_beta: +1 ply; +2 if by more than double_extension_margin, except in PV nodes
     #               else if singular_beta >= beta: returns singular_beta (multi-cut)
     #               else if tt_score >= beta, or in cut nodes: negative_extension plies less
     #      worth    +31.4 +- 40.0  [ledger: singular-extension]
+    #               from depth 5, not 7  +15.3 +- 9.6  [ledger: idea-singular-five]
+    #               in PV nodes from depth 7, not 5  +18.0 +- 15.9  [ledger: idea-singular-pv]
     #               of negative_extension in cut nodes  +7.0 +- 16.9  [ledger: idea-negative-cut]
     #               of 2 plies, not 1, with tt_score >= beta  +3.1 +- 16.9  [ledger: idea-negative-beta]
     extension = np.int64(0)
     if (
         ply > 0
-        and depth >= tune.singular_depth
+        and depth >= tune.singular_depth + tune.singular_pv_depth * is_pv
         and tt_move != NO_MOVE
         and excluded == NO_MOVE
         and tt_bound & LOWER != 0
@@ -477,7 +479,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     node.update_pv(worker, ply, move)
                 if score >= beta:
                     frame.cutoffs += 1
-                    update_histories(worker, ply, depth, move)
+                    # The clearer the cutoff, the more the histories learn from it (as in Stockfish): a ply more if
+                    # score > beta + clear_cutoff_margin.
+                    #   worth    +5.8 +- 8.2  [ledger: idea-bonus-depth]
+                    update_histories(worker, ply, depth + (score > beta + tune.clear_cutoff_margin), move)
                     break
                 alpha = score
 

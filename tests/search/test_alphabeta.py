@@ -154,7 +154,7 @@ def test_a_killer_is_remembered_unless_switched_off() -> None:
 @pytest.mark.parametrize("switch", [1, 0])
 def test_the_last_refutation_of_a_move_is_its_counter(switch: int) -> None:
     """Counter moves are always learnt; the switch decides whether the move order uses them."""
-    worker = root(FENS[1])
+    worker = root(FENS[0])
     set_tunables(worker, {"counter_moves": switch})
     search_root(worker, allocate_table(4), 10, -INFINITE, INFINITE)
     counters = worker["counter_moves"]
