@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import threading
 import time
@@ -10,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from bench.engines import SECATEUR, EngineSpec
+from bench.engines import SECATEUR, EngineSpec, find_program
 from bench.uci import UCIOK_SECONDS
 from engine.errors import CommandError
 from engine.files import quoted, reason
@@ -98,8 +97,8 @@ def started(spec: EngineSpec) -> Iterator[Conversation]:
 
 
 def find_stockfish() -> EngineSpec | None:
-    """Returns Stockfish from the PATH or from the folder /usr/games; None if it is in neither place."""
-    path = shutil.which("stockfish") or shutil.which("/usr/games/stockfish")
+    """Returns Stockfish where `find_program` finds it; None if it is not installed."""
+    path = find_program("stockfish")
     return None if path is None else EngineSpec("Stockfish", (path,))
 
 

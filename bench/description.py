@@ -88,12 +88,12 @@ class MatchDescription:
         _check(self)
         names = [engine.name for engine in self.engines]
         if len(names) < 2:
-            raise DescriptionError("a match needs at least two engines")
+            raise DescriptionError(f"a match needs at least two engines (got {len(names)})")
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise DescriptionError(f"two engines are called {twice}; give each a different name")
         if self.format == "match" and len(names) != 2:
-            raise DescriptionError(f"a match must have two engines (got {len(names)}); set format for a tournament")
+            raise DescriptionError(f"a match must have two engines (got {len(names)}); 'secateur tourney' plays more")
         if self.pgn is not None and self.pgn.endswith(("/", os.sep)):
             raise DescriptionError(f"pgn {quoted(self.pgn)} names a folder, not a file")
         if self.resume and self.pgn is None:
@@ -127,8 +127,8 @@ def _check(settings: Any, place: str = "") -> None:
                 raise DescriptionError(f"{name} must be {bound} (got {shown(str(value))})")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that describe a match. `from_arguments` reads them."""
+def add_arguments(parser: argparse.ArgumentParser, rounds: int = 1) -> None:
+    """Adds the options that describe a match. `from_arguments` reads them. `rounds` is the default of --rounds."""
     parser.add_argument(
         "file", nargs="?", metavar="FILE.toml", help="a file that describes the match; options override it"
     )
@@ -143,7 +143,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     engines.add_argument("--each", nargs="+", default=[], metavar="KEY=VALUE", help="settings for every --engine")
     engines.add_argument("--tc", help=f"time control of engines without one (default {DEFAULT_LIMIT})")
     games = parser.add_argument_group("games")
-    games.add_argument("--rounds", type=int, metavar="N", help="pairs of games for each pairing (default 1)")
+    games.add_argument("--rounds", type=int, metavar="N", help=f"pairs of games for each pairing (default {rounds})")
     add_book_arguments(games)
     games.add_argument("--concurrency", type=int, help="games to play at the same time (default 1)")
     games.add_argument("--event", help="the PGN Event tag")
@@ -188,12 +188,13 @@ def add_rule_arguments(group: argparse._ActionsContainer) -> None:
     group.add_argument("--tb", metavar="FOLDER", help="adjudicate by the Syzygy tablebases in this folder")
 
 
-def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> MatchDescription:
+def from_arguments(arguments: argparse.Namespace, format: str | None = None, rounds: int = 1) -> MatchDescription:
     """Returns the match that the options of `add_arguments` and the file (if there is one) describe.
 
-    Options override the file, and `format` overrides both. Raises `DescriptionError` if a setting is invalid.
+    Options override the file, and `format` overrides both. `rounds` applies if neither sets it. Raises
+    `DescriptionError` if a setting is invalid.
     """
-    values: dict[str, Any] = read_toml(arguments.file) if arguments.file else {}
+    values: dict[str, Any] = {"rounds": rounds, **(read_toml(arguments.file) if arguments.file else {})}
     if arguments.engine:
         fallback = arguments.tc or DEFAULT_LIMIT
         try:

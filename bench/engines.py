@@ -29,6 +29,15 @@ def _this_secateur() -> list[str]:
 SECATEUR: Final = _this_secateur()
 
 
+#: Debian installs engines in this folder, which is not on every user's PATH.
+_GAMES: Final = "/usr/games"
+
+
+def find_program(name: str) -> str | None:
+    """Returns the path of a program that is on the PATH or, if `name` has no folder, in /usr/games; else None."""
+    return shutil.which(name) or (shutil.which(f"{_GAMES}/{name}") if Path(name).name == name else None)
+
+
 class EngineSpecError(CommandError, ValueError):
     """Raised if the description of an engine is invalid; the message names the invalid part."""
 
@@ -64,7 +73,7 @@ class EngineSpec:
             raise MissingEngineError(f"engine {self.name}: there is no folder {shown(base)}")
         if not Path(program).is_absolute() and len(Path(program).parts) > 1 and (base / program).exists():
             program = str((base / program).absolute())  # keeps links, such as a virtual environment's Python
-        found = shutil.which(program)
+        found = find_program(program)
         if found is not None:
             return str(Path(found).absolute())
         place, problem = Path(program), f"there is no program {quoted(program)}"

@@ -45,8 +45,8 @@ SCORE_LIMIT: Final = 1_000_000
 #: A thread keeps at most this many idle engines. Without this limit, it could keep every engine of a tournament.
 KEEP_ENGINES: Final = 4
 
-#: Lines that Secateur and Stockfish print if they ignore a file that an option names.
-_REFUSAL: Final = re.compile(r"info string (?=(?:network|book|tablebases)\b.* not used|ERROR)(.+)")
+#: Lines that Secateur and Stockfish print if they ignore a file or a technique that an option names.
+_REFUSAL: Final = re.compile(r"info string (?=(?:network|book|tablebases)\b.* not used|unknown technique|ERROR)(.+)")
 
 # An engine may print anything; python-chess would log every unexpected line.
 logging.getLogger("chess.engine").setLevel(logging.CRITICAL)
@@ -151,7 +151,7 @@ class Engine(chess.engine.UciProtocol):
             return f"refused its options: {error}"
         finally:
             self._silence = None
-        # An engine that ignores a file named by an option would not play the requested match.
+        # An engine that ignores what an option names would not play the requested match.
         return f"refused its options: {self._refusal}" if self._refusal else ""
 
     async def become(self, spec: EngineSpec) -> None:

@@ -80,7 +80,9 @@ def show(table: RatingList, options: argparse.Namespace) -> None:
         )
     console = result_console()
     console.print(grid)
-    white = f"white advantage {table.white_advantage:.1f} +- {table.white_error:.1f}"
+    white = "no white advantage assumed"
+    if table.white_advantage != 0.0 or table.white_error != 0.0:
+        white = f"white advantage {table.white_advantage:.1f} +- {table.white_error:.1f}"
     console.print(f"{white}, {count_of(table.games, 'game')}")
 
 

@@ -38,7 +38,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
         needs=("scipy",),
     )
-    add_arguments(parser)
+    add_arguments(parser, rounds=DEFAULT_ROUNDS)
     test = parser.add_argument_group("test")
     test.add_argument("--elo0", type=float, default=0.0, help="Elo gain under H0 (default 0)")
     test.add_argument("--elo1", type=float, default=10.0, help="Elo gain under H1 (default 10)")
@@ -64,11 +64,9 @@ def main(arguments: list[str]) -> int:
         test = Sprt(options.elo0, options.elo1, options.alpha, options.beta, options.model)
         prepare(options)
         if options.file is None or not options.file.lower().endswith(".pgn"):
-            if options.rounds is None and options.file is None:
-                options.rounds = DEFAULT_ROUNDS
             if options.engine_under_test is not None:
                 raise DescriptionError("--for requires a PGN file")
-            description = from_arguments(options, format="match")
+            description = from_arguments(options, format="match", rounds=DEFAULT_ROUNDS)
     if description is None:
         with Steps(f"reading {options.file}", options.quiet):
             results = _read(options.file, options.engine_under_test)

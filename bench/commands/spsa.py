@@ -287,9 +287,7 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
 
 
 def _matters(tunable: Tunable, engine: EngineSpec) -> bool:
-    """Returns whether a tunable is no switch and can affect games of engines like `engine` that have one thread."""
-    if (tunable.low, tunable.high) == (0, 1):
-        return False  # games with and without the technique say more (`secateur ablation`)
+    """Returns whether a tunable can affect games of engines like `engine` that have one thread."""
     if tunable.name.startswith("time_"):
         return engine.limit.has_clock
     if tunable.name.startswith("policy_"):

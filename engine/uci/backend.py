@@ -161,7 +161,8 @@ class SearchTask(Task):
             return None
         mate = None if result.info is None else result.info.mate
         if limits.mate is not None and (mate is None or not 0 < mate <= limits.mate):
-            output.info(f"no mate in {limits.mate} was found")
+            depth = 0 if result.info is None else result.info.depth
+            output.info(f"no mate in {limits.mate} was found up to depth {depth}")
         return result.best.uci() + (f" ponder {result.ponder.uci()}" if result.ponder else "")
 
 

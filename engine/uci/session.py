@@ -359,6 +359,8 @@ class Session:
         command, complaints = parse_go(words)
         for complaint in complaints:
             self._output.info(complaint)
+        if complaints and not command.numbers and not command.flags:
+            self._output.info("go: no limit is left, so the search goes on until 'stop'")
         if "perft" in command.numbers:
             self._begin_tool("PerftTask", command.numbers["perft"])
             return

@@ -47,6 +47,19 @@ def toml(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_default_of_rounds_applies_only_if_nothing_sets_it(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser, rounds=9)
+    engines = ["--engine", "cmd=a", "--engine", "cmd=b"]
+    path = tmp_path / "match.toml"
+    for text, expected in ((TOML, 50), (TOML.replace("rounds = 50", ""), 9)):
+        path.write_text(text, encoding="utf-8")
+        assert from_arguments(parser.parse_args([str(path)]), rounds=9).rounds == expected
+    assert from_arguments(parser.parse_args(engines), rounds=9).rounds == 9
+    assert from_arguments(parser.parse_args([*engines, "--rounds", "4"]), rounds=9).rounds == 4
+    assert "(default 9)" in parser.format_help()
+
+
 def test_reads_a_file(toml: Path) -> None:
     match = parse(str(toml))
     new, old = match.engines

@@ -85,6 +85,16 @@ def test_an_engine_that_goes_on_without_its_network_loses(tmp_path: Path) -> Non
     assert result.detail.endswith("No such file or directory")
 
 
+def test_an_engine_that_does_not_know_a_technique_plays_no_game() -> None:
+    """Without that, a mistyped name would measure nothing, and say so nowhere."""
+    spec = EngineSpec(
+        "one", (*SECATEUR, "--tuning"), TimeControl.parse("nodes=10"), options=(("Without", "null-moove"),)
+    )
+    result = play_task(GameTask(0, 0, spec, fake("Good"), hang_seconds=300.0))
+    assert (result.result, result.termination) == ("0-1", Termination.NOT_STARTED)
+    assert result.detail.startswith("one refused its options: unknown technique 'null-moove'; the techniques are")
+
+
 READY = "read a; echo uciok; read b"
 
 

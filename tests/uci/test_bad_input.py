@@ -54,6 +54,19 @@ def test_one_message_and_the_position_kept(engine: Engine, line: str, part: str)
         assert part in complaint(engine, line)
 
 
+@pytest.mark.parametrize(("go", "endless"), [("go dpeth 3", True), ("go mate", True), ("go dpeth 3 depth 2", False)])
+def test_a_mistyped_limit_is_no_silent_endless_search(engine: Engine, go: str, endless: bool) -> None:
+    engine.send("position startpos", go)
+    said = "info string go: no limit is left, so the search goes on until 'stop'"
+    if endless:
+        while engine.expect("info string") != said:
+            pass
+        engine.best("stop")
+    else:
+        engine.expect("bestmove")
+        assert said not in engine.lines
+
+
 def test_rights_without_rooks_are_reported_and_left_out(engine: Engine) -> None:
     (said,) = engine.said("position fen 4k3/8/8/8/8/8/8/4K3 w KQ - 0 1")
     assert "castling rights that do not fit" in said
