@@ -302,6 +302,8 @@ def _settings(run: Run, options: argparse.Namespace) -> dict[str, Any]:
     """
     given = {name: getattr(options, name) for name in RUN_OPTIONS}
     complete = {name: DEFAULTS.get(name) if value is None else value for name, value in given.items()}
+    if options.book is None:
+        complete["order"] = given["order"]  # without a book there is no order
     return {"options": complete, "parameters": [astuple(parameter) for parameter in run.parameters]}
 
 
