@@ -201,12 +201,14 @@ class SearchRun:
     def _deepen(self, root: Root, help_nodes: int) -> Iteration:
         """Runs iterations until a limit ends the search; returns the last one."""
         worker, level, sure_depth = self._worker, self.request.level, self.request.limits.sure_depth()
+        # Helpers search as the main thread does when they start: all without pruning, or all as usual.
+        help_depth = sure_depth if 0 < sure_depth < root.deepest else 1
         deepening = Deepening(worker, self._tt, root, self._window_failed)
         found: Iteration | None = None
         for found in deepening.iterations():
             if found.depth == sure_depth and found.complete:
                 set_tunables(worker, self._values)
-            if found.depth == max(sure_depth, 1) and found.complete and help_nodes:
+            if found.depth == help_depth and found.complete and help_nodes:
                 # Helpers start only after a move to play is found: on a busy machine they could delay this thread.
                 self._helpers.start(worker, self._tt, root, help_nodes)
             if found.depth == 1 and level is not None:

@@ -115,7 +115,7 @@ TUNABLES: Final = (
     # margin for each ply of depth, in hundredths of a centipawn; further margin of a double extension, centipawns; how
     # many plies shallower a TT move that is not singular is searched.
     Tunable("singular_depth", 5, 3, 10, 1),
-    Tunable("singular_pv_depth", 2, 0, 4, 1),
+    Tunable("singular_pv_extra", 2, 0, 4, 1),
     Tunable("singular_tt_slack", 3, 1, 5, 1),
     Tunable("singular_margin", 222, 50, 400, 40),
     Tunable("double_extension_margin", 32, 0, 60, 8),

@@ -259,12 +259,10 @@ def tune(
 
 def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run:
     """Returns the run that `options` describe, with `parameters` if given. Raises ValueError for a bad option."""
-    given = {name: value for name, value in vars(options).items() if value is not None}
-    chosen = argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
+    chosen = _with_defaults(options)
     if chosen.book is None:
-        chosen.seed, chosen.order = None, options.order  # without a book, the seed affects only the perturbations
-    gain = default_gain(chosen.iterations) if chosen.gain is None else chosen.gain
-    schedule = Schedule(chosen.iterations, gain)
+        chosen.seed = None  # without a book, the seed affects only the perturbations
+    schedule = Schedule(chosen.iterations, chosen.gain)
     try:
         pairs = chosen.engine or this_engine("arg=--tuning", "option.Hash=8")
         engine = engine_from_pairs(pairs, (), chosen.tc)
@@ -286,6 +284,17 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
     return Run(tuple(parameters), schedule, games, options.seed or 0)
 
 
+def _with_defaults(options: argparse.Namespace) -> argparse.Namespace:
+    """Returns the options of a run with the defaults of those that are not given, except of --engine."""
+    given = {name: value for name, value in vars(options).items() if value is not None}
+    chosen = argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
+    if chosen.book is None:
+        chosen.order = options.order  # without a book there is no order
+    if chosen.gain is None:
+        chosen.gain = default_gain(chosen.iterations)
+    return chosen
+
+
 def _matters(tunable: Tunable, engine: EngineSpec) -> bool:
     """Returns whether a tunable can affect games of engines like `engine` that have one thread."""
     if tunable.name.startswith("time_"):
@@ -296,14 +305,12 @@ def _matters(tunable: Tunable, engine: EngineSpec) -> bool:
 
 
 def _settings(run: Run, options: argparse.Namespace) -> dict[str, Any]:
-    """Returns the settings of a run for its state file: the RUN_OPTIONS with the defaults, and the tunables before.
+    """Returns the settings of a run for its state file: the RUN_OPTIONS, and the tunables before tuning.
 
-    The file must not depend on defaults that another version may change.
+    The settings contain the defaults, because another version may have others.
     """
-    given = {name: getattr(options, name) for name in RUN_OPTIONS}
-    complete = {name: DEFAULTS.get(name) if value is None else value for name, value in given.items()}
-    if options.book is None:
-        complete["order"] = given["order"]  # without a book there is no order
+    chosen = _with_defaults(options)
+    complete = {name: getattr(chosen, name) for name in RUN_OPTIONS}
     return {"options": complete, "parameters": [astuple(parameter) for parameter in run.parameters]}
 
 

@@ -359,14 +359,14 @@ class Session:
         command, complaints = parse_go(words)
         for complaint in complaints:
             self._output.info(complaint)
-        if complaints and not command.numbers and not command.flags:
-            self._output.info("go: no limit is left, so the search goes on until 'stop'")
         if "perft" in command.numbers:
             self._begin_tool("PerftTask", command.numbers["perft"])
             return
         try:
             equipment, backend = self._loaded(), self._loader.backend
             limits = backend.search_limits(command, equipment.positions.game.board, self._output.info)
+            if complaints and limits.is_unbounded() and not limits.infinite:
+                self._output.info("go: no limit is left, so the search goes on until 'stop'")
             self._begin(backend.SearchTask(equipment, self._options, self._output, limits, self._received, self._debug))
         except BaseException:
             self._output.line(f"bestmove {self._any_move()}")

@@ -278,7 +278,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
     # 13. Singular extension: if all other moves fail low against the TT's score minus a margin, the TT move is probably
     #     the only good one and is searched deeper. If another scores beta or more, there are probably two refutations.
-    #      when     depth >= singular_depth, in PV nodes singular_depth + singular_pv_depth; a TT move; tt_score is a
+    #      when     depth >= singular_depth, in PV nodes singular_depth + singular_pv_extra; a TT move; tt_score is a
     #               lower bound or exact and not a mate; tt_depth >= depth - singular_tt_slack; not at the root, not in
     #               a singular search; ply < MAX_PLY / 2 and ply < 2 * root_depth
     #      formula  singular_beta = tt_score - singular_margin / 100 * depth
@@ -294,7 +294,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     extension = np.int64(0)
     if (
         ply > 0
-        and depth >= tune.singular_depth + tune.singular_pv_depth * is_pv
+        and depth >= tune.singular_depth + tune.singular_pv_extra * is_pv
         and tt_move != NO_MOVE
         and excluded == NO_MOVE
         and tt_bound & LOWER != 0
