@@ -15,9 +15,7 @@ import numpy as np
 from search.kernels.aspiration import search_iteration
 from search.kernels.score import EXACT, NO_SCORE
 from search.kernels.worker import GAME_KEYS, NO_CONTINUATION, STOP
-from search.limits import MAX_PLY
 
-MAX_DEPTH: Final = MAX_PLY - 1
 NO_NODE_LIMIT: Final = 1 << 62
 
 
@@ -26,9 +24,9 @@ class Iteration:
     """The result of one iteration: depth in plies, score in centipawns, and the best line in the kernels' encoding.
 
     `complete` is False if the search stopped during the iteration. If it stopped in the first line, `line` begins with
-    a new best move, but `score` is that of the previous iteration (at first, it is meaningless). `others` are the other
-    requested lines, best first; lines that the search did not complete come from the previous iteration. `bound` is
-    LOWER or UPPER if the window failed, so that `score` is only a bound.
+    a new best move, but `score` is that of the previous iteration, or NO_SCORE in the first iteration. `others` are the
+    other requested lines, best first; lines that the search did not complete come from the previous iteration. `bound`
+    is LOWER or UPPER if the window failed, so that `score` is only a bound.
     """
 
     depth: int
@@ -143,7 +141,9 @@ class Deepening:
         for number in range(1, min(root.lines, len(order)) + 1):
             left = self._candidates([one.line[0] for one in found])
             set_root_moves(worker, left, root.is_partial or len(left) < len(root.moves))
-            one = self._line(depth, earlier[number - 1] if number <= len(earlier) else None, number)
+            # The previous iteration may have had this line in another place.
+            expected = next((one for one in earlier if one.line[0] in left), None)
+            one = self._line(depth, expected, number)
             searched = worker["root_moves"][: len(left)].tolist()
             if number == 1:
                 nodes = worker["root_nodes"][: len(left)].tolist()
@@ -171,7 +171,7 @@ class Deepening:
         return [move for move in left if self._root.rank(move) == best_rank]
 
     def _line(self, depth: int, last: Iteration | None, number: int) -> Iteration | None:
-        """Searches line `number` to `depth` plies; `last` is line `number` of the previous iteration, or None.
+        """Searches line `number` to `depth` plies; `last` is the line that the previous iteration expects, or None.
 
         Returns None if the search stopped before it found a new best move.
         """
@@ -196,7 +196,7 @@ class Deepening:
             return Iteration(depth, score, line, selective_depth=selective_depth)
         # A move that has already beaten the best move of the previous iteration still counts.
         if line and (last is None or line[0] != last.line[0]):
-            return Iteration(depth, score if last is None else last.score, line, False, selective_depth)
+            return Iteration(depth, NO_SCORE if last is None else last.score, line, False, selective_depth)
         return None
 
     def _cut_short(self, fresh: list[Iteration], earlier: tuple[Iteration, ...]) -> Iteration | None:

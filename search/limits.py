@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 #: Deepest ply of a line, including quiescence.
 MAX_PLY: Final = 128
+#: The greatest depth of an iteration, in plies.
+MAX_DEPTH: Final = MAX_PLY - 1
 
 #: Defaults: TT size in MiB, number of search threads, and milliseconds that each move keeps in reserve on the clock.
 DEFAULT_HASH: Final = 16
@@ -48,7 +50,7 @@ class Limits:
     clock: Clock | None = None
     infinite: bool = False
     ponder: bool = False
-    search_moves: tuple[str, ...] | None = field(default=None)
+    search_moves: tuple[str, ...] | None = None
 
     def is_analysis(self) -> bool:
         """Returns whether to ignore the book: the search is infinite, ponders, seeks a mate or has `search_moves`."""

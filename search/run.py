@@ -12,13 +12,13 @@ import chess
 
 from engine.board.convert import decode, encode, write_board
 from engine.board.moves import NO_MOVE
-from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
+from search.deepening import NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
 from search.game import Game
 from search.info import Info, Progress, Result
 from search.kernels.score import NO_SCORE, mate_distance
 from search.kernels.transposition import hashfull
 from search.kernels.worker import set_tunables, tunables_of
-from search.limits import Limits
+from search.limits import MAX_DEPTH, Limits
 from search.oversight import blind_spots, seen
 from search.strength import FIRST_NODES, Level
 from search.tablebase import Ranking, Tables
@@ -165,14 +165,20 @@ class SearchRun:
     def _rank(self, moves: Sequence[chess.Move]) -> Ranking | None:
         """Returns the tablebase's ranking of `moves`, or None if it is not probed, has none or fails.
 
-        If it fails, adds the error to `problems`.
+        If it fails, adds the error to `problems`. A search for a mate does not probe it: moves with the least DTZ lead
+        to a capture or a pawn move, and need not lead to the nearest mate.
         """
-        tables, hard = self._tables, self.budget.hard
-        if tables is None or len(moves) < 2 or hard < LEAST_TIME_FOR_TABLES:
+        tables, deadline = self._tables, self.manager.deadline
+        if (
+            tables is None
+            or len(moves) < 2
+            or deadline() < LEAST_TIME_FOR_TABLES
+            or self.request.limits.mate is not None
+        ):
             return None
 
         def should_stop() -> bool:
-            return bool(self._worker["stop"]) or self.elapsed() > SHARE_FOR_TABLES * hard
+            return bool(self._worker["stop"]) or self.elapsed() > SHARE_FOR_TABLES * deadline()
 
         try:
             return tables.rank(self.request.game.board, list(moves), should_stop)
@@ -214,7 +220,7 @@ class SearchRun:
             if found.depth == 1 and level is not None:
                 # From here on, the level's limit applies (see `_node_limits`).
                 worker["node_limit"] = min(int(worker["node_limit"]), level.nodes)
-            if found.depth == 1 and not found.complete and not found.others:
+            if found.score == NO_SCORE:
                 break
             self.tell(found, self._nodes())
             if not found.complete or worker["stop"]:
@@ -264,8 +270,8 @@ class SearchRun:
         code = int(frame["tried"][number - 1]) if number else NO_MOVE
         if code != NO_MOVE and at != self._reported and self.request.on_progress is not None:
             self._reported = at
-            # The worker's root moves exclude the first moves of better lines.
-            skipped = self._root_count - int(worker["root_count"])
+            # The worker's root moves exclude the first moves of better lines and, with a ranking, moves of lower rank.
+            skipped = 0 if self._ranking is not None else self._root_count - int(worker["root_count"])
             move = decode(code, self._chess960)
             number = min(number + skipped, self._root_count)
             self.request.on_progress(Progress(at[0], move, number, self._nodes(), *self._circumstances()))

@@ -15,7 +15,6 @@ from typing import Final
 
 from eval.custom import CUSTOM
 from eval.network.format import Network
-from search.deepening import MAX_DEPTH
 from search.game import Game
 from search.info import Info, Progress, Result
 from search.kernels.transposition import GENERATIONS, allocate_table
@@ -27,7 +26,7 @@ from search.tablebase import Tables
 from search.threads import Helpers, vote
 from search.timing import LAST_GRACE, Alarm
 
-__all__ = ["MAX_DEPTH", "Game", "Info", "Progress", "Result", "Searcher"]
+__all__ = ["Game", "Info", "Progress", "Result", "Searcher"]
 
 #: A search reports its current root move and failed windows only after REPORT_AFTER seconds, because earlier reports
 #: would come faster than a user can read. From then on, it checks every REPORT_EVERY seconds for a new root move.
@@ -84,7 +83,9 @@ class Searcher:
     def _time_is_up(self) -> None:
         """Handles the alarm: begins the grace period at the hard limit, and ends the search when the period is over."""
         run = self._run
-        if self._worker["stop"] or run is None:
+        if run is None:
+            return  # `search` sets the alarm again
+        if self._worker["stop"]:
             self._worker["stop"] = STOP_NOW
         else:
             self._stop_within(run.manager.grace() / 1000)
@@ -224,7 +225,8 @@ class Searcher:
         started; the default is now.
 
         With a `level`, the search plays at that level: on one thread, within the level's node limit. The tablebase is
-        used as at full strength. If the last search had another level or none, `new_game` is called first.
+        used as at full strength. If the last search had another level, or only one of the two had a level, `new_game`
+        is called first.
 
         If the line to play is a helper's, `on_info` gets it last. If probing the tablebase fails, later searches do not
         use it.
@@ -234,8 +236,8 @@ class Searcher:
         if not legal:
             return Result(None, None, None, 0, time.perf_counter() - start)
         request = Request(game, limits, start, overhead, ponders, lines, level, on_info, on_progress, self.rng)
-        if level is not None and level != self._level:
-            # A level must not use the results of a stronger one.
+        if level != self._level:
+            # A level must not use the results of a stronger one, and what it has overlooked is missing in its own.
             self.new_game()
         self._level = level
         self._generation = (self._generation + 1) % GENERATIONS
@@ -248,7 +250,7 @@ class Searcher:
                 self._begin_clock(run, self._hit_at)
             else:
                 self._set_alarm(run)
-        if on_progress is not None and run.budget.hard > 1000 * REPORT_AFTER:
+        if on_progress is not None and run.manager.deadline() > 1000 * REPORT_AFTER:
             with suppress(RuntimeError):  # without a thread there are fewer reports
                 self._reporter.set(REPORT_AFTER - run.elapsed() / 1000)
         try:

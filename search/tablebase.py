@@ -230,7 +230,8 @@ class Tables:
     def _rank(self, distance: int, count: int) -> int:
         """Returns the rank of a move by its DTZ and by `count`, the halfmove clock before it; larger is better."""
         plies = abs(distance)
-        in_time = not self.fifty_moves or plies + count <= _LAST_SAFE
+        # The DTZ of a capture or pawn move is exact, and so is that of a mate.
+        in_time = not self.fifty_moves or plies == 1 or plies + count <= _LAST_SAFE
         if distance > 0:
             return 2 * _CLASS - plies if in_time else _CLASS - plies
         if distance < 0 and in_time:

@@ -62,12 +62,6 @@ def is_promotion(move):
 
 
 @inlined
-def is_castling(move):
-    """Returns whether a move is castling, to either side."""
-    return (move >> 12) & 15 == CASTLING
-
-
-@inlined
 def promotion_piece(move):
     """Returns the piece type to which a pawn promotes, as int64 from 2 (knight) to 5 (queen)."""
     return ((move >> 12) & 3) + 2

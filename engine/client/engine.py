@@ -10,7 +10,6 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, overload
 
 import chess
@@ -397,8 +396,7 @@ def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
         try:
             declared = values.set(name, text)
         except ValueError as error:
-            close = get_close_matches(name, CONFIGURABLE, 1, 0.5) if str(error).startswith("unknown option") else ()
-            raise EngineError(f"{error}; did you mean '{close[0]}'?" if close else str(error)) from None
+            raise EngineError(str(error)) from None
         if declared in _PROTOCOL:
             raise EngineError(f"{declared} {_PROTOCOL[declared]}; the options are {', '.join(CONFIGURABLE)}")
         texts[declared] = text

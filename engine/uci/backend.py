@@ -172,7 +172,7 @@ def _plan(limits: Limits, overhead: int, tunables: dict[str, int], ponders: bool
     budget = budget_for(limits, overhead, tune, ponders, move_number)
     if budget.hard == math.inf:
         return "debug: no time limit"
-    soft = "" if budget.soft == math.inf else f"about {budget.soft:.0f} ms, "
+    soft = "" if budget.soft == math.inf else f"about {min(budget.soft, budget.hard):.0f} ms, "
     return f"debug: time planned: {soft}at most {budget.hard:.0f} ms"
 
 

@@ -157,12 +157,20 @@ class OptionValues:
         """
         option = self._options.get(" ".join(name.lower().split()))
         if option is None:
-            raise ValueError(f"unknown option {quoted(name)}" if name else "setoption name: the name is missing")
+            raise ValueError(self._unknown(name) if name else "setoption name: the name is missing")
         value = option.parse(text)
         if option.name == WITHOUT:
             techniques_in(str(value))
         self._values[option.name] = value
         return option.name
+
+    def _unknown(self, name: str) -> str:
+        """Returns the message about an unknown option; it suggests a name that is written alike."""
+        from difflib import get_close_matches
+
+        close = get_close_matches(name.lower(), self._options, 1)
+        suggestion = f"; did you mean {quoted(self._options[close[0]].name)}?" if close else ""
+        return f"unknown option {quoted(name)}{suggestion}"
 
     def written(self, name: str) -> str | None:
         """Returns the value of an option as the text that `set` takes; None for a button."""

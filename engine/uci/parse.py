@@ -16,6 +16,9 @@ _FLAGS: Final = ("infinite", "ponder")
 #: The form of a move in UCI notation, such as e2e4 or e7e8q.
 _MOVE: Final = re.compile("([a-h][1-8]){2}.?")
 
+#: The word between the name and the value of an option.
+_VALUE: Final = re.compile(r"(?:^|\s+)value(?:\s+|$)", re.IGNORECASE)
+
 #: Numbers after `go` are capped at this magnitude: no clock, depth or node count needs more.
 _LARGEST: Final = 1 << 53
 
@@ -117,12 +120,13 @@ def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
     return GoCommand(numbers, frozenset(flags), None if search_moves is None else tuple(search_moves)), complaints
 
 
-def parse_setoption(words: list[str]) -> tuple[str, str | None]:
-    """Returns the name and the value (or None) from the words after `setoption`. Raises ValueError without 'name'."""
+def parse_setoption(text: str) -> tuple[str, str | None]:
+    """Returns the name and the value (or None) from the text after `setoption`. Raises ValueError without 'name'.
+
+    Spaces within the value are kept, because it may be a path.
+    """
+    words = text.split(maxsplit=1)
     if not words or words[0].lower() != "name":
         raise ValueError("setoption: expected 'name'")
-    lowered = [word.lower() for word in words]
-    if "value" in lowered:
-        at = lowered.index("value")
-        return " ".join(words[1:at]), " ".join(words[at + 1 :])
-    return " ".join(words[1:]), None
+    name, *values = _VALUE.split(" ".join(words[1:]), maxsplit=1)
+    return " ".join(name.split()), values[0].strip() if values else None

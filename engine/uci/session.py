@@ -48,7 +48,7 @@ COMPILING_PATIENCE: Final = 0.5
 FAREWELL: Final = 2.0
 
 #: Seconds that `quit` waits: for the engine to load if earlier commands need it, for a short perft or benchmark to
-#: end by itself, and for the answer of a stopped task.
+#: end by itself, and for the answer of a stopped task; QUIT_LIMIT of `loop.py` limits their sum.
 LOAD_PATIENCE: Final = 1.5
 TOOL_PATIENCE: Final = 0.4
 QUIT_PATIENCE: Final = 1.2
@@ -168,7 +168,8 @@ class Session:
                 self._deferred.append(line)
                 return
             self._received = line.received
-            getattr(self, f"_do_{line.word}")(line.text.split()[1:])
+            # The spaces in a value of `setoption` count.
+            getattr(self, f"_do_{line.word}")(line.text.split(maxsplit=1 if line.word == "setoption" else -1)[1:])
         except ValueError as error:
             self._output.info(str(error))
         except MemoryError:
@@ -332,7 +333,7 @@ class Session:
         self._ended = True
 
     def _do_setoption(self, words: list[str]) -> None:
-        name, text = parse_setoption(words)
+        name, text = parse_setoption(" ".join(words))
         name = self._options.set(name, text)
         if name == "Debug Log File":
             self._open_log(self._options.text(name))

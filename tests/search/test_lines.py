@@ -9,8 +9,8 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.convert import encode
-from search.deepening import Root, set_root
+from engine.board.convert import encode, write_board
+from search.deepening import NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
 from search.kernels.score import EXACT, LOWER, MATE, UPPER
 from search.kernels.worker import STOP_NOW
 from search.limits import Clock, Limits
@@ -193,6 +193,37 @@ def test_windows_that_fail_are_reported_and_change_nothing(monkeypatch: pytest.M
         final = next(info for info in exact if info.depth == bound.depth)
         assert bound.nodes <= final.nodes
         assert bound.pv
+
+
+def test_windows_that_fail_show_no_move_of_a_better_line() -> None:
+    """A window that fails low has no line of its own, and the lines may have changed places since the last depth."""
+    bounds: list[int] = []
+    for fen in (KIWIPETE, chess.STARTING_FEN, ENDING):
+        searcher, start = Searcher(4), game(fen)
+        worker = searcher._worker
+        write_board(start.board, worker["stack"][0]["position"])
+        moves = [encode(start.board, move) for move in start.board.legal_moves]
+        root = Root(start.keys, moves, generation=1, deepest=9, lines=3)
+        set_root(worker, root, NO_NODE_LIMIT)
+        worker["reports"] = 1
+
+        def hear(failed: Iteration, number: int, worker: Any = worker) -> None:
+            assert failed.line[0] in worker["root_moves"][: int(worker["root_count"])]
+            bounds.append(failed.bound)
+
+        assert [found.depth for found in Deepening(worker, searcher._tt, root, hear).iterations()] == [*range(1, 10)]
+    assert UPPER in bounds, "no window failed low: choose other positions"
+
+
+def test_a_finished_line_keeps_its_score(searcher: Searcher) -> None:
+    """The nodes suffice for the first line of depth 1, but not for the second."""
+    one: list[Info] = []
+    searcher.search(game(KIWIPETE), Limits(depth=1), one.append)
+    searcher.new_game()
+    found = last_info(searcher.search(game(KIWIPETE), Limits(nodes=one[-1].nodes + 1), lines=2))
+    assert (found.depth, found.score, found.pv, found.selective_depth) == (
+        *(1, one[-1].score, one[-1].pv, one[-1].selective_depth),
+    )
 
 
 def test_a_search_without_time_still_reports_a_line() -> None:

@@ -222,14 +222,16 @@ def test_a_level_does_not_use_what_a_stronger_search_found(searcher: Searcher, m
     searcher.rng.seed(5)
     found = searcher.search(game(KIWIPETE), Limits(), level=LEVELS[3])
     assert (found.nodes, found.best, found.ponder) == (expected.nodes, expected.best, expected.ponder)
-    # The same player keeps what it knows, and full strength uses everything.
+    # The same player keeps what it knows. Full strength needs what the level has overlooked.
     forgotten = []
     monkeypatch.setattr(searcher, "new_game", lambda: forgotten.append(1))
     searcher.search(game(KIWIPETE), Limits(), level=LEVELS[3])
-    searcher.search(game(KIWIPETE), Limits(depth=3))
     assert forgotten == []
-    searcher.search(game(KIWIPETE), Limits(), level=LEVELS[3])
+    searcher.search(game(KIWIPETE), Limits(depth=3))
+    searcher.search(game(KIWIPETE), Limits(depth=3))
     assert forgotten == [1]
+    searcher.search(game(KIWIPETE), Limits(), level=LEVELS[3])
+    assert forgotten == [1, 1]
 
 
 def test_the_tablebase_is_obeyed(searcher: Searcher) -> None:

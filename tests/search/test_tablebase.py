@@ -217,6 +217,12 @@ def test_known_results_are_the_score(searcher: Searcher) -> None:
     assert last_info(searcher.search(game("7k/8/5K2/8/8/8/8/6Q1 w - - 0 1"), Limits(depth=5))).mate == 1
 
 
+def test_a_search_for_a_mate_uses_no_tables(searcher: Searcher) -> None:
+    """The moves with the least DTZ need not lead to the nearest mate."""
+    info = last_info(searcher.search(game("7k/8/5K2/8/8/8/8/6Q1 w - - 0 1"), Limits(mate=2)))
+    assert (info.mate, info.tb_hits) == (1, 0)
+
+
 def test_lines_follow_the_tables(searcher: Searcher, oracle: chess.syzygy.Tablebase) -> None:
     """Moves that win come before moves that draw, and these before moves that lose."""
     for board in random_positions("KPk", 5, 23, lambda board: oracle.probe_wdl(board) >= 0):

@@ -64,11 +64,14 @@ def test_go_complains_and_goes_on(text: str, complaint: str) -> None:
 
 
 def test_setoption_names_and_values_may_have_spaces() -> None:
-    assert parse_setoption("name Clear Hash".split()) == ("Clear Hash", None)
-    assert parse_setoption("name Move Overhead value 20".split()) == ("Move Overhead", "20")
-    assert parse_setoption("NAME x VALUE a b".split()) == ("x", "a b")
-    with pytest.raises(ValueError, match="expected 'name'"):
-        parse_setoption(["value", "3"])
+    assert parse_setoption("name Clear  Hash ") == ("Clear Hash", None)
+    assert parse_setoption(" name Move Overhead value 20") == ("Move Overhead", "20")
+    assert parse_setoption("NAME x VALUE  a  value b ") == ("x", "a  value b")
+    assert parse_setoption("name values value") == ("values", "")
+    assert parse_setoption("name value 3") == ("", "3")
+    for text in ("", "value 3", "names Hash"):
+        with pytest.raises(ValueError, match="expected 'name'"):
+            parse_setoption(text)
 
 
 def test_options_are_set_in_any_case_and_checked() -> None:
@@ -80,7 +83,9 @@ def test_options_are_set_in_any_case_and_checked() -> None:
         ("Move Overhead", "x", r"must be a whole number \(got 'x'\)"),
         ("Move Overhead", None, "needs a value"),
         ("UCI_Chess960", "maybe", r"must be true or false \(got 'maybe'\)"),
-        ("Contempt", "3", "unknown option 'Contempt'"),
+        ("Contempt", "3", "unknown option 'Contempt'$"),
+        ("Hsh", "3", r"unknown option 'Hsh'; did you mean 'Hash'\?"),
+        ("MULTI-PV", "3", r"unknown option 'MULTI-PV'; did you mean 'MultiPV'\?"),
     ]:
         with pytest.raises(ValueError, match=message):
             values.set(name, text)

@@ -323,7 +323,7 @@ class Model:
         self._is_quitting = True
 
     def _on_setoption(self, words: list[str]) -> None:
-        self.options.set(*parse_setoption(words))
+        self.options.set(*parse_setoption(" ".join(words)))
 
     def _on_position(self, words: list[str]) -> None:
         command = parse_position(words)
