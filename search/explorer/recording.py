@@ -18,7 +18,7 @@ from engine.version import full_name
 from eval.custom import CHOICE
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network, shipped_network
-from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
+from search.deepening import NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
 from search.explorer import chess_document
 from search.explorer.chess_document import SWITCHES, Document, RecordingError, score_text
 from search.explorer.jobs import Job
@@ -29,7 +29,7 @@ from search.kernels.picker import BAD_NOISY, COUNTER, NOISY, NOISY_START, QUIET_
 from search.kernels.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from search.kernels.transposition import allocate_table
 from search.kernels.worker import STOP, new_worker, set_network, set_tunables
-from search.limits import DEFAULT_HASH, Limits
+from search.limits import DEFAULT_HASH, MAX_DEPTH, Limits
 from search.techniques import BY_NAME, switched_off
 
 #: The default number of visits that a recording can hold.
@@ -102,10 +102,9 @@ def record(
 
 def _search(worker: Any, game: Game, limits: Limits, capacity: int, job: Job) -> _Search:
     """Searches and records a game's position by iterative deepening, on one thread. Mutates `worker`."""
-    deepest = MAX_DEPTH if limits.depth is None else min(limits.depth, MAX_DEPTH)
     write_board(game.board, worker["stack"][0]["position"])
     moves = [encode(game.board, move) for move in game.board.legal_moves]
-    root = Root(game.keys, moves, generation=1, deepest=deepest)
+    root = Root(game.keys, moves, generation=1, deepest=limits.deepest(MAX_DEPTH))
     set_root(worker, root, NO_NODE_LIMIT if limits.nodes is None else limits.nodes)
     tracing.start_recording(worker, capacity)
     search = _Search(worker)
@@ -164,7 +163,7 @@ def _document(game: Game, limits: Limits, search: _Search, without: list[str], c
     # If the first iteration found no move, the result is the first legal move, as in the engine.
     last = search.iterations[-1] if search.iterations else None
     line = [next(iter(board.legal_moves))] if last is None else [decode(move, board.chess960) for move in last.line]
-    value = None if last is None else last.score
+    value = _value(last)
     document["result"] = {
         "move": line[0].uci(),
         "score": score_text(value, _SCORES),
@@ -243,6 +242,11 @@ def _priors(board: chess.Board, document: Document, network: Network, least_dept
     return [priors.get(parent, {}).get(moves[move] if move >= 0 else "") for parent, move in parents]
 
 
+def _value(iteration: Iteration | None) -> int | None:
+    """Returns the score of an iteration; None without one, or if the search stopped in the first iteration."""
+    return None if iteration is None or iteration.score == NO_SCORE else iteration.score
+
+
 def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, Any]]:
     """Returns the document's "iterations". If the search ended during the last iteration, its "complete" is false."""
     found: list[tuple[int, Iteration | None, int, int]] = []
@@ -254,7 +258,7 @@ def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, An
     result: list[dict[str, Any]] = []
     first = nodes_before = 0
     for depth, known, row_end, node_end in found:
-        value = None if known is None else known.score
+        value = _value(known)
         result.append(
             {
                 "depth": depth,

@@ -318,18 +318,25 @@ def generate(body: object, job: Job) -> dict[str, Any]:
     return {"text": write_list(tree), "title": title}
 
 
+def _has_zero(lattice: Lattice[Any]) -> bool:
+    try:
+        return isinstance(lattice, Chain) and lattice.parse("0") is not None
+    except ValueError:
+        return False
+
+
 @_answer
 def edit(body: object, job: Job) -> dict[str, Any]:
     """Returns the text of a tree after one change (see `edited_tree`), and the number of the node that changed.
 
-    Without a "value", a new leaf gets 0, or the bottom of the lattice.
+    Without a "value", a new leaf gets 0, or the bottom of the lattice if it is no chain with 0.
     """
     fields = _fields(body, ("text", "format", "lattice", "node", "change", "value"))
     tree = read_tree(_text(fields, "text", most=None), _format(fields))
     if fields.get("change") not in CHANGES:
         raise RequestError(f'"change" must be one of {", ".join(CHANGES)}')
     _, lattice = _lattice(fields.get("lattice"))
-    usual = "0" if lattice is None or isinstance(lattice, Chain) else lattice.format(lattice.bottom)
+    usual = "0" if lattice is None or _has_zero(lattice) else lattice.format(lattice.bottom)
     value = _text(fields, "value", default=usual).strip()
     if fields.get("change") == "set":
         values = lattice or Chain()

@@ -9,6 +9,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 from types import ModuleType
 from typing import Final
 
@@ -19,7 +20,7 @@ from search.theory.counting import effective_branching, minimal_leaves
 from search.theory.finite_lattice import diamond
 from search.theory.generate import uniform_tree
 from search.theory.lattice_search import fold, strong
-from search.theory.lattices import Sets
+from search.theory.lattices import Sets, violating_triple
 from search.theory.orders import Order, ordered_children
 from search.theory.smallest_depth import maximum_of_minima, value_to_mover
 from search.theory.tree_text import read_tree, write_list
@@ -100,7 +101,10 @@ def strong_is_always_sound() -> str:
 
 def sets_are_distributive() -> str:
     """Searches for a violation of the distributive law in the subsets of three worlds."""
-    return "Yes, sets of worlds are distributive." if Sets("abc").violation() is None else "No."
+    worlds = "abc"
+    sets = [frozenset(chosen) for size in range(4) for chosen in combinations(worlds, size)]
+    triple = violating_triple(Sets(worlds), sets)
+    return f"Yes: none of the {len(sets) ** 3} triples of sets violates it." if triple is None else f"No: {triple}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import CodeType
 from typing import Any, Final
 
@@ -18,7 +19,18 @@ from search.theory.deepening import deepen
 from search.theory.enhanced import Memory, enhanced
 from search.theory.events import Event
 from search.theory.horizon import Counted
-from search.theory.lattice_search import Rule, deep, fold, lattice_value, naive, shallow, strong, weak
+from search.theory.lattice_search import (
+    Rule,
+    check_sound,
+    deep,
+    fold,
+    lattice_value,
+    naive,
+    searched,
+    shallow,
+    strong,
+    weak,
+)
 from search.theory.lattices import Chain, Lattice
 from search.theory.minimax import minimax
 from search.theory.negamax import negamax
@@ -223,12 +235,12 @@ class Statistics:
     #: The number of nodes in the tree, including the leaves, and the number of leaves. Minimax visits every node.
     nodes: int
     leaves: int
-    #: The fewest leaves that prove the root's value (see `search.theory.counting`); None if values are not numbers.
+    #: The fewest leaves that prove the root's value (see `search.theory.counting`); None for a search in a lattice.
     fewest_leaves: int | None
     #: The leaves that alpha-beta values in the same order, if the algorithm may value more; otherwise None.
     plain: int | None
-    #: Branching factor, depth, and the result of `minimal_leaves` for them; None if the tree is not uniform, or if
-    #: values are not numbers.
+    #: Branching factor, depth, and the result of `minimal_leaves` for them; None if the tree is not uniform, or for a
+    #: search in a lattice.
     uniform: tuple[int, int, int] | None
 
 
@@ -278,14 +290,20 @@ def run(
         values = values.with_decimals(tree.decimals)
     order = tree.children if children is None else children
     view: View = "max" if algorithm.in_lattice else algorithm.view
-    recorder = Recorder(tree, order, view, in_lattice=algorithm.in_lattice, most_events=MAX_EVENTS, check=check)
+    recorder = Recorder(
+        *(tree, order, view),
+        in_lattice=algorithm.in_lattice,
+        in_chain=isinstance(values, Chain),
+        most_events=MAX_EVENTS,
+        check=check,
+    )
     value: Any
     # The algorithms recurse once per ply. Python calls do not use the thread's C stack, so the limit may stay raised.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), tree.height + 1000))
     if algorithm.rule is not None:
         value = lattice_value(values, tree, algorithm.rule, recorder, children=order, force=force)
     else:
-        value = _search_numbers(algorithm, tree, values, order, recorder)
+        value = _search_numbers(algorithm, _task(algorithm, tree, values, order, recorder))
     plain = _plain(tree, order) if algorithm.loses else None
     statistics = _statistics(tree, values, recorder, plain)
     return Run(
@@ -302,34 +320,41 @@ def run(
     )
 
 
-def _search_numbers(
-    algorithm: Algorithm, tree: Tree, lattice: Lattice[Any], order: Children, watch: Watcher[int, int]
-) -> int:
-    """Runs an algorithm for numbers and returns the root's value from MAX's point of view."""
+def _task(algorithm: Algorithm, tree: Tree, lattice: Lattice[Any], order: Children, watch: Watcher[int, int]) -> _Task:
+    """Returns the arguments of an algorithm for numbers. Raises `AlgorithmError` if the lattice is no chain."""
     if not isinstance(lattice, Chain):
         raise AlgorithmError(f"{algorithm.name} compares numbers: choose a lattice algorithm for other values")
     leaves = [value for value in tree.values(lattice.parse) if value is not None]
     width = (max(leaves) - min(leaves)) // 8 + 1
+    return _Task(TreeGame(tree, order), tree.height, width, watch)
+
+
+def _search_numbers(algorithm: Algorithm, task: _Task) -> int:
+    """Runs an algorithm for numbers and returns the root's value from MAX's point of view."""
     assert algorithm.search is not None
-    value = algorithm.search(_Task(TreeGame(tree, order), tree.height, width, watch))
-    return value if tree.root_is_max or algorithm.view == "max" else -value
+    value = algorithm.search(task)
+    return value if task.game.root_is_max or algorithm.view == "max" else -value
 
 
 def measured(
     tree: Tree, key: str, *, children: Children | None = None, lattice: Lattice[Any] | None = None, force: bool = False
 ) -> tuple[float, int]:
-    """Returns the processor seconds and the peak bytes of memory of a search without recording; see `run`."""
+    """Returns the processor seconds and the peak bytes of memory of a search without recording; see `run`.
+
+    Reading the leaves and checking that a rule is sound do not count.
+    """
     values = Chain().with_decimals(tree.decimals) if lattice is None else lattice
     order = tree.children if children is None else children
     algorithm = ALGORITHMS[key]
     sys.setrecursionlimit(max(sys.getrecursionlimit(), tree.height + 1000))
 
-    def search() -> None:
-        if algorithm.rule is not None:
-            lattice_value(values, tree, algorithm.rule, children=order, force=force)
-        else:
-            _search_numbers(algorithm, tree, values, order, UNWATCHED)
-
+    search: Callable[[], Any]
+    if algorithm.rule is not None:
+        if not force:
+            check_sound(algorithm.rule, values)
+        search = partial(searched, values, tree, tree.values(values.parse), algorithm.rule, children=order)
+    else:
+        search = partial(_search_numbers, algorithm, _task(algorithm, tree, values, order, UNWATCHED))
     began = time.process_time()
     search()
     seconds = time.process_time() - began
@@ -350,7 +375,10 @@ def _plain(tree: Tree, order: Children) -> int:
 
 def _statistics(tree: Tree, lattice: Lattice[Any], recorder: Recorder, plain: int | None) -> Statistics:
     kinds = Counter(event.kind for event in recorder.events)
-    uniform = tree.uniform() if isinstance(lattice, Chain) else None
+    # In a lattice, even a chain, a leaf with the greatest or least value ends the search at once.
+    is_numbers = isinstance(lattice, Chain) and not recorder.in_lattice
+    uniform = tree.uniform() if is_numbers else None
+    fewest = fewest_leaves(tree, lattice.parse) if is_numbers else None
     return Statistics(
         visited=kinds["enter"],
         evaluated=kinds["leaf"],
@@ -359,7 +387,7 @@ def _statistics(tree: Tree, lattice: Lattice[Any], recorder: Recorder, plain: in
         table_hits=recorder.table_hits,
         nodes=len(tree),
         leaves=len(tree.leaves),
-        fewest_leaves=fewest_leaves(tree, lattice.parse) if isinstance(lattice, Chain) else None,
+        fewest_leaves=fewest,
         plain=plain,
         uniform=None if uniform is None else (*uniform, minimal_leaves(*uniform)),
     )

@@ -135,11 +135,17 @@ def lattice_value(
     Raises `TreeError` if a leaf is not an element of the lattice, and `UnsoundRuleError` if the rule may be wrong in
     this lattice. If `force` is set, the rule is used anyway, and the value may be wrong.
     """
-    triple = None if force or rule not in NEED_DISTRIBUTIVITY else lattice.violation()
+    if not force:
+        check_sound(rule, lattice)
+    return searched(lattice, tree, tree.values(lattice.parse), rule, watch, children)
+
+
+def check_sound(rule: Rule, lattice: Lattice[Element]) -> None:
+    """Raises `UnsoundRuleError` if the rule may be wrong in this lattice."""
+    triple = lattice.violation() if rule in NEED_DISTRIBUTIVITY else None
     if triple is not None:
         a, b, c = map(lattice.format, triple)
         raise UnsoundRuleError(rule.__name__, (a, b, c))
-    return searched(lattice, tree, tree.values(lattice.parse), rule, watch, children)
 
 
 def searched(

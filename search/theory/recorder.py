@@ -47,8 +47,8 @@ class Recorder(Watcher[int, Any]):
     """A watcher that collects the events of one search of `tree`; the positions of the search are the tree's nodes.
 
     `children` is the order of the children before move ordering. `view` must be "max" for a search in a lattice
-    (`in_lattice`). Raises `TreeError` if there are more than `most_events` events. `check` is called every few events;
-    it may raise an error.
+    (`in_lattice`; `in_chain` if the lattice is a chain). Raises `TreeError` if there are more than `most_events`
+    events. `check` is called every few events; it may raise an error.
 
     `places[i]` is the place in the code from which event number i comes: an index into the keys of `lines`, which are
     pairs of a function's code and a line of its file.
@@ -61,6 +61,7 @@ class Recorder(Watcher[int, Any]):
         view: View,
         *,
         in_lattice: bool = False,
+        in_chain: bool = False,
         most_events: int = 1 << 62,
         check: Callable[[], None] | None = None,
     ) -> None:
@@ -71,12 +72,14 @@ class Recorder(Watcher[int, Any]):
         self._tree = tree
         self._children = children
         self._view = view
-        self._in_lattice = in_lattice
+        self.in_lattice = in_lattice
+        self._in_chain = in_chain
         self._most_events = most_events
         self._check = check
         self._path: list[_Visit] = []
         self._best = [-1] * len(tree)
         self._returned: list[Any] = [None] * len(tree)
+        self._was_cut = [False] * len(tree)
         self._scouted = -1
 
     def enter(self, position: int, alpha: Any = None, beta: Any = None) -> None:
@@ -129,7 +132,10 @@ class Recorder(Watcher[int, Any]):
         visit = self._path[-1]
         value = self._from_max(position, value)
         self._returned[position] = value
-        self._best[position] = self._main_child(visit, value)
+        self._was_cut[position] = visit.was_cut
+        # A visit that fails low says nothing about the best move, so an earlier visit's answer stays.
+        if self._best[position] < 0 or not self._failed_low(visit, value):
+            self._best[position] = self._main_child(visit, value)
         last = self.events[-1]
         if (last.kind, last.node, last.value) != ("leaf", position, value):
             self._emit("leave", position, value, self._meaning(visit, value))
@@ -153,7 +159,8 @@ class Recorder(Watcher[int, Any]):
         """Returns the nodes of the principal variation from the root, as far as the search found them.
 
         The variation ends at a leaf or earlier, for example at a node whose value came from the table. In a lattice, it
-        follows children with the same value as their parent, and ends at a node without such a child.
+        follows children with the same value as their parent, and ends at a node without such a child. Unless the
+        lattice is a chain, children below which something was cut do not count.
         """
         line, node = [0], self._best[0]
         while node >= 0:
@@ -193,18 +200,20 @@ class Recorder(Watcher[int, Any]):
     def _why(self, visit: _Visit) -> tuple[str, int | None]:
         """Returns the reason for a cut in a search of numbers, and the node above that causes the cut.
 
-        The node is the nearest opposing node whose value so far equals the bound. It is None if there is no such node,
-        because the bound is then an end of the search's window or of a null window.
+        The node is the nearest opposing node whose value so far equals the bound and is better for its side than its
+        own window requires. (Otherwise the bound comes from further up.) It is None if there is no such node, because
+        the bound is then an end of the search's window or of a null window.
         """
         is_max = self._tree.is_max(visit.node)
         name, bound = ("beta", visit.beta) if is_max else ("alpha", visit.alpha)
         for up, above in enumerate(reversed(self._path[:-1])):
-            if above.value == bound and self._tree.is_max(above.node) != is_max:
+            is_raised = above.value == bound and (above.value > above.low if not is_max else above.value < above.high)
+            if is_raised and self._tree.is_max(above.node) != is_max:
                 return f"{name}-{'deep' if up else 'shallow'}", above.node
         return f"{name}-{'scout' if visit.is_scout else 'window'}", None
 
     def _meaning(self, visit: _Visit, value: Any) -> str:
-        if self._in_lattice:
+        if self.in_lattice:
             # A cut can change values on the path, but not the root's value.
             return "sufficient" if visit.was_cut and len(self._path) > 1 else "exact"
         if visit.low is None or value == visit.exact:
@@ -213,8 +222,16 @@ class Recorder(Watcher[int, Any]):
             return "upper"
         return "lower" if value >= visit.high else "exact"
 
+    def _failed_low(self, visit: _Visit, value: Any) -> bool:
+        """Returns whether no child of a visited node was better for the side to move than its window allows."""
+        if self.in_lattice or visit.low is None:
+            return False
+        return bool(value <= visit.low if self._tree.is_max(visit.node) else value >= visit.high)
+
     def _main_child(self, visit: _Visit, value: Any) -> int:
-        if not self._in_lattice:
+        if not self.in_lattice:
             return visit.best
         visited = self._children[visit.node][: visit.done]
-        return next((child for child in visited if self._returned[child] == value), -1)
+        # Except in a chain, a child below which something was cut may be worth less than it returned.
+        sure = (child for child in visited if self._in_chain or not self._was_cut[child])
+        return next((child for child in sure if self._returned[child] == value), -1)

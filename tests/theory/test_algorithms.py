@@ -82,7 +82,8 @@ def test_what_does_not_belong_together_is_refused(
 def test_a_chain_may_have_infinite_leaves(leaf: str) -> None:
     made = run(read_tree(f"[[3 {leaf}] [2 5]]"), "lattice-strong", lattice=Chain())
     assert made.value == (3 if leaf == "inf" else 2)
-    assert made.statistics.fewest_leaves == 3
+    # The infinite leaf may end the search before all leaves of a proof by numbers are valued.
+    assert made.statistics.fewest_leaves is None
 
 
 def test_an_unsound_rule_can_be_forced() -> None:

@@ -17,7 +17,7 @@ from search.theory.events import KINDS, REASONS, Event
 from search.theory.finite_lattice import diamond, pentagon
 from search.theory.generate import random_tree, uniform_tree
 from search.theory.horizon import DepthLimited, Limited
-from search.theory.lattices import Lattice
+from search.theory.lattices import Lattice, Sets
 from search.theory.minimax import minimax
 from search.theory.orders import ordered_children
 from search.theory.tree_text import read_tree
@@ -126,7 +126,7 @@ class Replay:
         assert name == ("beta" if is_max else "alpha")
         others = [above for above in self.path[:-1] if self.tree.is_max(above.node) != is_max]
         bound = event.beta if is_max else event.alpha
-        holders = [above.node for above in others if above.value == bound]
+        holders = [above.node for above in others if above.value == bound and self.is_within(above)]
         beaters = [above.node for above in others if self.is_beaten(visit, self.held(above))]
         parent = self.path[-2].node if len(self.path) > 1 else -1
         if reason in ("shallow", "deep"):
@@ -157,6 +157,10 @@ class Replay:
     def is_beaten(self, visit: Visit, other: Any) -> bool:
         below = (other, visit.value) if self.tree.is_max(visit.node) else (visit.value, other)
         return self.lattice.is_below(*below)
+
+    def is_within(self, visit: Visit) -> bool:
+        """Whether the node's value so far is better for its side than the window of its visit allowed from outside."""
+        return bool(visit.value > visit.low if self.tree.is_max(visit.node) else visit.value < visit.high)
 
     def root(self, value: Any) -> Any:
         for above in reversed(self.path[:-1]):
@@ -323,3 +327,22 @@ def test_every_event_can_be_said_in_words(key: str) -> None:
         assert "{" not in sentence
         assert "None" not in sentence
         assert "  " not in sentence
+
+
+@pytest.mark.parametrize("key", ["alpha-beta", "two-sided", "pvs"])
+def test_a_cut_names_a_node_that_is_sure_of_the_bound(key: str) -> None:
+    """#4 fails low, so its value 5 is only a bound, and #3 is not sure of 5 when #7 is cut. The root is."""
+    cuts = [event for event in run(read_tree("[5 [[[5 2] [4 9]] 6]]"), key).events if event.kind == "cut"]
+    cut = next(event for event in cuts if event.node == 7)
+    assert (cut.reason, cut.other) == ("alpha-deep", 0)
+
+
+def test_a_visit_that_fails_low_does_not_change_the_main_line() -> None:
+    """When #2 is searched again, #3 is at most 3, and #4 seems as good as #7, which is the right move."""
+    assert run(read_tree("[0 [[[3 -5] 3] 9]]"), "pvs").line == [0, 2, 3, 7]
+
+
+@pytest.mark.parametrize("key", LATTICE_KEYS)
+def test_the_main_line_in_a_lattice_avoids_nodes_that_were_cut(key: str) -> None:
+    """#3 returns {a,b} where it is cut, but it is worth {}."""
+    assert run(read_tree("[{a} {b} [{a,b} {}]]"), key, lattice=Sets("ab")).line == [0]

@@ -1,13 +1,15 @@
 // Editing the tree in its drawing. The text follows, and every change can be undone.
 
 import {selectNode} from "./node.js";
-import {initialise, openTab, setTree} from "./searching.js";
+import {initialise, isApplied, openTab, setTree} from "./searching.js";
 import {busily, search} from "./server.js";
 import {EDITING} from "./stepping.js";
 import {$, first, isChess, make, state} from "./shared.js";
 
 // The texts before the changes that can be undone, and those that can be made again.
 const past = [], future = [];
+// The text to which the last change led.
+let changedTo = null;
 // After this many changes, the oldest ones can no longer be undone.
 const MOST_CHANGES = 200;
 
@@ -86,6 +88,7 @@ function askText(node, kind, value, label) {
 /** Changes the tree. `field`, if any, is closed after the change, or told why the change is refused. */
 const change = (kind, node, value, field = null) => inTurn(() => busily(async () => {
   const {text, format, lattice} = state.request;
+  if (!isApplied()) return field?.close();
   let changed;
   try {
     changed = await search("edit", {text, format, lattice, node, change: kind, ...(value === undefined ? {} : {value})});
@@ -97,7 +100,7 @@ const change = (kind, node, value, field = null) => inTurn(() => busily(async ()
   await show(changed.text, past, changed.node);
   future.length = 0;
   showUndo();
-  if (kind === "add") askValue(changed.node);
+  if (kind === "add" && state.request?.text === changed.text) askValue(changed.node);
 }));
 
 /** Shows another text, and keeps the present one in `before`. */
@@ -106,6 +109,7 @@ async function show(text, before, node = -1) {
   if (before.length > MOST_CHANGES) before.shift();
   setTree(text, "");
   openTab("text");
+  changedTo = text;
   await initialise();
   if (node >= 0 && first().trace) selectNode(first(), Math.min(node, first().trace.nodes - 1));
   showUndo();
@@ -115,7 +119,7 @@ export function undo() { return again(past, future); }
 export function redo() { return again(future, past); }
 
 const again = (from, to) => inTurn(async () => {
-  if (mayEdit() && from.length) await show(from.pop(), to);
+  if (mayEdit() && from.length && isApplied()) await show(from.pop(), to);
 });
 
 /** Shows which changes can be undone and made again. */
@@ -124,8 +128,9 @@ export function showUndo() {
   $("redo").disabled = !future.length;
 }
 
-/** Forgets all changes, because another tree is shown. */
-export function forgetChanges() {
+/** Forgets all changes, because a tree with another `text` is shown, unless the last change led to it. */
+export function forgetChanges(text) {
+  if (text !== undefined && text === changedTo) return;
   past.length = future.length = 0;
   showUndo();
 }

@@ -3,8 +3,8 @@
 import {escape} from "./draw.js";
 import {isStatic, siteAddress} from "./local.js";
 import {selectNode, showNode} from "./node.js";
-import {begin, initialise, openTab, searchChess, setChessRequest, setRequest, setTree, show} from "./searching.js";
-import {busily, complain, say, search} from "./server.js";
+import {begin, chooseIteration, initialise, openTab, searchChess, setChessRequest, setRequest, setTree, show} from "./searching.js";
+import {busily, complain, search} from "./server.js";
 import {$, first, isChess, make, position, state, unzipped} from "./shared.js";
 import {pause, seek} from "./stepping.js";
 import {kindOf} from "./trace.js";
@@ -19,7 +19,10 @@ function publicAddress() {
 export async function share() {
   if (!first()) return;
   pause();
-  const fragment = state.request && (await pack({request: state.request, event: position(), selected: first().selected}));
+  const fragment = state.request && (await pack({
+    request: {...state.request, ...(state.panels.some((panel) => panel.trace?.document.request?.force) ? {force: true} : {})},
+    event: position(), pinned: first().pinned, ...(isChess() ? {iteration: state.chess.number} : {}),
+  }));
   $("share-links").hidden = !fragment;
   if (fragment) {
     history.replaceState(null, "", fragment);
@@ -56,7 +59,8 @@ export async function restore() {
     complain(error);
     return false;
   }
-  const made = shared?.request;
+  state.problem = null;
+  const made = shared?.request, before = state.request;
   if (!made) return false;
   if (made.recording) {
     await openRecording(made.recording);
@@ -65,6 +69,7 @@ export async function restore() {
     openTab("chess");
     if (isStatic) {
       state.problem = new Error("this link asks for a new chess search, which needs the program secateur explore");
+      complain(state.problem);
       return false;
     }
     await searchChess();
@@ -73,9 +78,16 @@ export async function restore() {
     openTab("text");
     await initialise();
   }
-  if (!first() || state.request === null) return false;
+  if (state.request === before) {
+    // If another search was wanted meanwhile, there is no error.
+    const shown = $("text-error").hidden ? $("message") : $("text-error");
+    if (!shown.hidden) state.problem = new Error(shown.textContent);
+    return false;
+  }
+  if (isChess() && shared.iteration !== undefined) chooseIteration(Math.min(shared.iteration, state.chess.recording.iterations.length - 1));
   seek(Math.min(shared.event ?? 0, Number($("position").max)));
-  selectNode(first(), Math.min(shared.selected ?? 0, first().view.model.count - 1));
+  // Older links have "selected", which is the current node if none was pinned.
+  selectNode(first(), Math.min(shared.pinned ?? shared.selected ?? -1, first().view.model.count - 1));
   return true;
 }
 
@@ -130,6 +142,7 @@ export async function importFile(file) {
 
 /** Shows the recorded chess search `key`, which the page contains. */
 export async function openRecording(key) {
+  if (!key) return;
   begin();
   await busily(async () => {
     const response = await fetch(`recordings/${key}.json.gz`);
@@ -149,7 +162,8 @@ export function open(value, request = null) {
   openTab("text");
   if (typeof made?.text !== "string") return setTree("", value.title ?? "");
   setRequest({...made, compare: ""});
-  state.request = {...made, compare: ""};
+  // The field may have changed the ends of the lines.
+  state.request = {...made, text: $("tree-text").value, compare: ""};
   showNode();
 }
 

@@ -18,7 +18,7 @@ const TREE_SIGNS = [
   [triangle(true, "max"), "MAX is to move"],
   [triangle(false, "min"), "MIN is to move"],
   [SQUARE, "leaf, with its value"],
-  [triangle(true, "paper", "var(--cut)", 'stroke-dasharray="4 3"'), "dashed outline: cut off, never visited"],
+  [triangle(true, "paper", "var(--cut)", 'stroke-dasharray="4 3"'), "dashed outline: cut off"],
   ['<line x1="2" y1="13" x2="38" y2="13" stroke="var(--cut)" stroke-dasharray="5 4"/><path d="M16 4l6 18M21 4l6 18" stroke="var(--cut)" stroke-width="2"/>', "two strokes: the search cut here"],
   ['<path d="M13 6l14 14M13 20l14 -14" stroke="var(--guess)" stroke-width="3"/>', "your guess in the quiz"],
   ['<text x="20" y="18" text-anchor="middle" font-size="11" fill="currentColor">3 … 7</text>', "below a node: alpha … beta (in lattices, join and meet)"],

@@ -3,7 +3,7 @@
 import {ChessPanel} from "./chess.js";
 import {toggleCode} from "./code.js";
 import {copyFrom, exportAs, importFile, open, openRecording, restore, share} from "./files.js";
-import {editSelected, forgetChanges, mayEdit, redo, setEditing, showUndo, tapNode, undo} from "./edit.js";
+import {editSelected, mayEdit, redo, setEditing, showUndo, tapNode, undo} from "./edit.js";
 import {fillLegend} from "./legend.js";
 import {isStatic, startPython} from "./local.js";
 import {chooseOrder, chooseSeed, collapseBelow, mayMove, move, moveBy, selectNode, showNode, toggleSelected, walk} from "./node.js";
@@ -15,7 +15,7 @@ import {chooseExample, chooseIteration, choosePosition, generate, initialise, kn
 import {ask, busily, complain, stop} from "./server.js";
 import {$, fill, first, isChess, isGuessing, number, PLAIN, state} from "./shared.js";
 import {countChart, showOutline} from "./statistics.js";
-import {advance, jump, nextCut, pause, player, run, seek, setFollow, stepBack, stepOn, toTheEnd} from "./stepping.js";
+import {jump, nextCut, pause, player, run, seek, setFollow, stepBack, stepOn, toTheEnd} from "./stepping.js";
 
 const ZOOM = 1.3;
 
@@ -39,16 +39,20 @@ function showHelp() {
 
 function onKey(event) {
   const isText = event.target.matches?.("textarea, select, input:not([type=range])");
-  if ((event.ctrlKey || event.metaKey) && !isText && (event.key === "z" || event.key === "y")) {
+  if (document.querySelector("dialog[open]")) return;
+  // With Shift or Caps Lock, the key is a capital letter.
+  const key = event.key?.toLowerCase();
+  if ((event.ctrlKey || event.metaKey) && !isText && (key === "z" || key === "y")) {
     event.preventDefault();
-    (event.key === "y" || event.shiftKey ? redo : undo)();
+    (key === "y" || event.shiftKey ? redo : undo)();
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   const target = event.target;
   const isTyping = isText && event.key !== "Escape";
-  // Buttons and summaries handle the space bar and Enter themselves, and sliders handle the arrows.
+  // Buttons, summaries and links handle these keys themselves, and sliders and boxes that scroll handle the arrows.
   const isPressing = (target.matches?.("button, summary") && (event.key === " " || event.key === "Enter")) ||
-    (target.matches?.("input[type=range]") && event.key.startsWith("Arrow"));
+    (target.matches?.("a[href]") && event.key === "Enter") ||
+    (target.matches?.("input[type=range], .scroll, #listing") && event.key.startsWith("Arrow"));
   const action = ACTIONS[event.key];
   if (isTyping || isPressing || !action) return;
   if (isGuessing() && STEPPING.has(event.key)) return;
@@ -130,7 +134,7 @@ function connect() {
   for (const [id, action] of Object.entries(clicks)) on(id, "click", action);
   on("known", "change", () => choosePosition($("known").value));
   on("recorded", "change", () => openRecording($("recorded").value));
-  on("example", "change", () => { forgetChanges(); chooseExample($("example").value); });
+  on("example", "change", () => chooseExample($("example").value));
   on("tree-text", "input", retype);
   for (const id of ["algorithm", "compare", "lattice", "lattice-spec", "format", "force"]) on(id, "change", () => { showChoices(); initialise(); });
   on("order", "change", chooseOrder);

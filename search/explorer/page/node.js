@@ -1,7 +1,7 @@
 // The selected node: its facts, its neighbours, whether it is collapsed, and its place among its siblings.
 
 import {showBoard, showNodeCosts} from "./recording.js";
-import {initialise, showChoices} from "./searching.js";
+import {initialise, isApplied, showChoices} from "./searching.js";
 import {$, first, isChess, make, position, state, tableRow} from "./shared.js";
 import {seek} from "./stepping.js";
 
@@ -79,13 +79,23 @@ export function toggleSelected() {
 }
 
 export function fillCollapseDepth() {
-  const levels = first().view.layout.levels;
+  const {model, collapsed} = first().view, [only] = [...collapsed].map((node) => model.depth(node));
+  let levels = 1;
+  for (let node = 0; node < model.count; node++) levels = Math.max(levels, model.depth(node) + 1);
   const options = ["all", ...Array.from({length: Math.min(levels, MOST_PLIES)}, (_, i) => String(i + 1))];
-  $("collapse-depth").replaceChildren(...options.map((text) => new Option(text, text)));
+  // If the nodes that are collapsed are not just those at one depth, choosing "all" still expands them.
+  let isWhole = true;
+  for (let node = 0; node < model.count; node++) {
+    if (collapsed.has(node) !== (model.depth(node) === only && model.children(node).length > 0)) isWhole = false;
+  }
+  const chosen = collapsed.size === 0 ? "all" : isWhole && only <= MOST_PLIES ? String(only) : "";
+  $("collapse-depth").replaceChildren(...(chosen ? [] : [new Option("…", "")]), ...options.map((text) => new Option(text, text)));
+  $("collapse-depth").value = chosen;
 }
 
 export function collapseBelow() {
   const depth = $("collapse-depth").value;
+  if (!depth) return;
   state.panels.forEach((panel) => panel.view.collapseBelow(depth === "all" ? -1 : Number(depth)));
   showNode();
 }
@@ -96,7 +106,7 @@ export const mayMove = () => $("order").value === "hand" && !isChess() && state.
 /** Moves a node to place number `index` (from 0) among its siblings, and searches again. */
 export async function move(node, index) {
   const {trace} = state.trees.a;
-  if (isChess() || !trace || state.request === null || node <= 0) return;
+  if (isChess() || !trace || state.request === null || node <= 0 || !isApplied()) return;
   const parent = trace.parent[node];
   const others = trace.children[parent].filter((child) => child !== node);
   const place = Math.max(0, Math.min(index, others.length));

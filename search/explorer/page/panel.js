@@ -43,7 +43,7 @@ export class Panel {
   /** Shows a tree document from its beginning, with `title` ("A: ") before its texts. If it is damaged, throws DocumentError and changes nothing. */
   load(document, title = "") {
     const trace = opened(Trace, document);
-    const samePlaces = this.trace?.nodes === trace.nodes && this.trace?.document.title === document.title &&
+    const samePlaces = this.view.model === this.model && this.trace?.nodes === trace.nodes && this.trace?.document.title === document.title &&
       this.trace.children.every((children, node) => children.every((child, i) => child === trace.children[node][i]));
     this.trace = trace;
     this.title = title;
@@ -136,7 +136,8 @@ export class Panel {
     const {trace, replay} = this;
     const kind = trace.leaf[node] !== null ? "leaf" : trace.isMax(node) ? "MAX" : "MIN";
     const skipped = replay.skipped(node);
-    const status = skipped ? "cut off, never visited" : STATUS_NAMES[replay.status(node)];
+    const cutOff = replay.visited(node) ? "cut off in the latest visit" : "cut off, never visited";
+    const status = skipped ? cutOff : STATUS_NAMES[replay.status(node)];
     const facts = [
       ["node", `${trace.name(node)} (${kind})`],
       ["depth", `${trace.depth[node]} of ${trace.height}`],

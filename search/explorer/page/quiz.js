@@ -1,5 +1,6 @@
 // The quiz: guess before the search which branches will be cut off.
 
+import {setEditing} from "./edit.js";
 import {$, first, isChess, isGuessing, state} from "./shared.js";
 import {jump, setStepping, toTheEnd} from "./stepping.js";
 import {SKIPPED} from "./trace.js";
@@ -22,6 +23,7 @@ export function startQuiz() {
   if (isChess() || !first()) return;
   // The words for newcomers lead to the answers.
   $("welcome").hidden = true;
+  setEditing(false);
   state.quiz = {checked: false};
   jump(0);
   first().guesses = new Set();

@@ -2,7 +2,7 @@
 
 import {busily, search} from "./server.js";
 import {$, isChess, make, number, state, tableRow, times} from "./shared.js";
-import {iterationChart} from "./statistics.js";
+import {clear, iterationChart} from "./statistics.js";
 import {BORDER_TYPE, Chessboard} from "./vendor/cm-chessboard/src/Chessboard.js";
 
 /** Shows the iterations, reasons and statistics of a recording; `choose(i)` shows another iteration. */
@@ -39,7 +39,7 @@ export function showRecording(panel, choose) {
   $("statistics").tBodies[0].replaceChildren(...facts.map((row) => tableRow(row)));
   $("bound").textContent = "";
   $("result").textContent = "";
-  $("chart").replaceChildren();
+  clear($("chart"));
 }
 
 /** Shows nodes ended, moves skipped and visits saved by each reason and, if counted, nodes without its technique. */

@@ -1,5 +1,6 @@
 // The controls that describe a search, and the searches that they request.
 
+import {forgetChanges, setEditing} from "./edit.js";
 import {fillCollapseDepth} from "./node.js";
 import {stopQuiz} from "./quiz.js";
 import {showRecording} from "./recording.js";
@@ -24,6 +25,13 @@ export function openTab(name) {
 /** Says whether the text was changed after it was searched. */
 function showUnapplied() {
   $("unapplied").hidden = isChess() || !state.request || $("tree-text").value === state.request.text;
+}
+
+/** Returns whether the text is that of the tree shown. If not, says that it must be searched first. */
+export function isApplied() {
+  const isSame = !state.request || $("tree-text").value === state.request.text;
+  if (!isSame) say("The text was changed: press Initialise first, because this change belongs to the tree that is shown.");
+  return isSame;
 }
 
 /** The user has changed the text: it is another tree, and what was wrong may be right now. */
@@ -109,6 +117,13 @@ export function setTree(text, title, example = "") {
   if ($("compare").value === `${ORDER}learned` && !isGame) $("compare").value = "";
 }
 
+/** Chooses the order in which the tree is written. */
+export function setGivenOrder() {
+  state.base = {...state.base, kind: "given"};
+  state.hand = {};
+  $("order").value = "given";
+}
+
 /** Returns the request for a chess search that the controls describe. */
 const chessRequest = () => ({position: $("chess-position").value, after: $("chess-after").value.trim() || null,
   depth: Number($("chess-depth").value), nodes: Number($("chess-nodes").value)});
@@ -186,7 +201,10 @@ export function show(documents, made) {
     documents.forEach((document, i) => state.trees["ab"[i]].load(document, documents.length > 1 ? ["A: ", "B: "][i] : ""));
     state.panels = documents.map((_, i) => state.trees["ab"[i]]);
   }
+  if (state.request && made?.text !== state.request.text) forgetChanges(made?.text);
   state.request = made;
+  if (isChess()) setEditing(false);
+  $("recorded").value = made?.recording ?? "";
   document.body.classList.toggle("is-chess", isChess());
   showUnapplied();
   $("figure-b").hidden = state.panels.length < 2;
@@ -215,7 +233,7 @@ export async function chooseExample(key) {
     const example = await search("example", {key});
     setTree(example.text, example.title, key);
     setLattice(example.lattice);
-    const isLattice = algorithmOf($("algorithm").value).lattice;
+    const isLattice = algorithmOf($("algorithm").value)?.lattice;
     if (example.algorithm) $("algorithm").value = example.algorithm;
     else if (isLattice) $("algorithm").value = PLAIN;
     if (example.lattice || isLattice) $("compare").value = "";
@@ -231,9 +249,8 @@ export async function chooseExample(key) {
 /** Measures time and memory of the searches that are shown. */
 export async function measure() {
   if (isChess() || !state.request) return;
-  const {compare, ...one} = state.request;
   await busily(async () => {
-    for (const [i, panel] of state.panels.entries()) panel.measured = await search("measure", i ? rivalOf(one, compare) : one);
+    for (const panel of state.panels) panel.measured = await search("measure", panel.trace.document.request);
     showStatistics(state.panels);
   });
 }
@@ -247,8 +264,10 @@ export async function watchFail() {
     setTree(found.text, `${algorithmOf(algorithm).name} is wrong here: ${found.value} instead of ${found.true}`);
     $("force").checked = true;
     $("compare").value = "lattice-naive";
+    setGivenOrder();
+    showChoices();
     await initialise();
-    say(`Warning: this rule is not sound in this lattice. Here it returns ${found.value} (left), but the tree is worth ${found.true} (right).`);
+    if (state.request?.text === found.text) say(`Warning: this rule is not sound in this lattice. Here it returns ${found.value} (left), but the tree is worth ${found.true} (right).`);
   });
 }
 
@@ -259,7 +278,7 @@ export async function generate() {
       arrangement: $("arrangement").value, seed: Number($("seed").value)};
     const made = await search("generate", settings);
     setTree(made.text, made.title);
-    if (algorithmOf($("algorithm").value).lattice) $("algorithm").value = PLAIN;
+    if (algorithmOf($("algorithm").value)?.lattice) $("algorithm").value = PLAIN;
     setLattice(null);
     showChoices();
     await initialise();

@@ -2,7 +2,7 @@
 
 const NAME = `secateur ${self.registration.scope}`;
 
-self.addEventListener("install", (event) => event.waitUntil(caches.open(`${NAME} ${VERSION}`).then((cache) => cache.addAll(FILES))));
+self.addEventListener("install", (event) => event.waitUntil(caches.open(`${NAME} ${VERSION}`).then((cache) => cache.addAll(FILES.map((file) => new Request(file, {cache: "reload"}))))));
 
 self.addEventListener("activate", (event) => event.waitUntil((async () => {
   for (const name of await caches.keys()) if (name.startsWith(`${NAME} `) && name !== `${NAME} ${VERSION}`) await caches.delete(name);

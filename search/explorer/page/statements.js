@@ -1,7 +1,7 @@
 // Statements about alpha-beta, each in a cell whose code can be run.
 
 import {toggleCode} from "./code.js";
-import {initialise, openTab, setLattice, setTree, showChoices} from "./searching.js";
+import {initialise, openTab, setGivenOrder, setLattice, setTree, showChoices} from "./searching.js";
 import {busily, search} from "./server.js";
 import {$, make, PLAIN} from "./shared.js";
 
@@ -20,6 +20,7 @@ export function fillStatements(statements) {
       setTree(tree, "");
       openTab("text");
       setLattice(null);
+      setGivenOrder();
       $("algorithm").value = PLAIN;
       $("compare").value = "";
       showChoices();

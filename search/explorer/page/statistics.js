@@ -96,9 +96,16 @@ function width(element) {
   return Math.max(200, Math.floor(element.getBoundingClientRect().width));
 }
 
+/** Removes the former chart of an element, which listens to the window. */
+export function clear(element) {
+  element.chart?.destroy();
+  element.chart = null;
+  element.replaceChildren();
+}
+
 /** Draws the leaves valued after each event and, as constants, the leaves of minimax and of the minimal tree. */
 export function countChart(element, panels) {
-  element.replaceChildren();
+  clear(element);
   const traces = panels.map((panel) => panel.trace);
   const longest = Math.max(...traces.map((trace) => trace.length), 1);
   const stride = Math.max(1, Math.ceil(longest / POINTS));
@@ -124,12 +131,12 @@ export function countChart(element, panels) {
     data.push(x.map(() => value));
     series.push({label, stroke: colour(stroke), width: 1.5, dash: [3, 4], points: {show: false}});
   }
-  return new uPlot({width: width(element), height: 170, axes: axes("events", "leaves valued"), series, scales: {x: {time: false}}, cursor: {show: false}, legend: {live: false}}, data, element);
+  return element.chart = new uPlot({width: width(element), height: 170, axes: axes("events", "leaves valued"), series, scales: {x: {time: false}}, cursor: {show: false}, legend: {live: false}}, data, element);
 }
 
 /** Draws the nodes of each iteration and the estimates for minimax and the minimal tree, on a logarithmic scale. */
 export function iterationChart(element, rows) {
-  element.replaceChildren();
+  clear(element);
   if (rows.length < 2) return null;
   const column = (name) => rows.map((row) => (row[name] > 0 ? row[name] : null));
   const series = [{label: "depth"}];
@@ -143,7 +150,7 @@ export function iterationChart(element, rows) {
   const [below, left] = axes("depth", "nodes");
   // Every third power of ten has a label.
   const powers = (_, splits) => splits.map((value) => (Math.round(Math.log10(value) * 1e6) % 3e6 === 0 ? value : null));
-  return new uPlot({width: width(element), height: 190, series, cursor: {show: false}, legend: {live: false},
+  return element.chart = new uPlot({width: width(element), height: 190, series, cursor: {show: false}, legend: {live: false},
     axes: [{...below, incrs: [1, 2, 5, 10]}, {...left, filter: powers, grid: {...left.grid, filter: powers}, ticks: {filter: powers},
       values: (_, values) => values.map((value) => (value === null ? "" : `1e${Math.round(Math.log10(value))}`))}],
     scales: {x: {time: false}, y: {distr: 3}}}, data, element);

@@ -162,6 +162,9 @@ export class Replay {
   counter(name) { return this.cells[this.base + COUNTERS.indexOf(name)]; }
   get current() { return this.counter("current"); }
 
+  /** Returns whether a visit of the node has begun. */
+  visited(node) { return this.cells[node * FIELDS + ENTERED] >= 0; }
+
   /** Returns whether a node was not reached because it or an ancestor was cut off. */
   skipped(node) {
     if (this.status(node) !== UNSEEN) return this.status(node) === SKIPPED;
@@ -228,8 +231,8 @@ export class Replay {
       if (!trace.document.lattice) this.#set(cell + BOUND, trace.isMax(node) ? LOWER : UPPER);
       this.#skip(node, i);
     } else if (kind === "table") {
-      this.#set(cell + OWN, i);
       if (trace.reasons[events.reason[i]]?.key !== "table-move") {
+        this.#set(cell + OWN, i);
         this.#count("table_hits");
         this.#set(cell + ANSWERED, 1);
         this.#set(cell + VALUE, events.value[i]);
@@ -238,7 +241,7 @@ export class Replay {
       this.#set(cell + VALUE, events.value[i]);
       this.#set(cell + BOUND, {lower: LOWER, upper: UPPER}[trace.reasons[events.reason[i]]?.key] ?? 0);
       this.#set(cell + STATUS, DONE);
-      if (cells[cell + ANSWERED]) this.#skip(node, i);
+      if (cells[cell + ANSWERED]) this.#skip(node, cells[cell + OWN]);
     }
     this.#set(this.base + COUNTERS.indexOf("current"), node);
     this.index++;
@@ -282,7 +285,7 @@ export class Replay {
 }
 
 /** Returns one or two sentences about event `index` of a trace. The document contains the sentences, so that every
- * program shows the same ones; the Python counterpart is `search.theory.events.explain`. */
+ * program shows the same ones; the Python counterpart is in `tests/explorer/page/reference.py`. */
 export function describe(trace, index) {
   const {events} = trace;
   const other = events.other[index], kind = trace.kind(index);

@@ -132,7 +132,9 @@ def test_every_node_is_as_in_python_after_every_event(shown: Shown) -> None:
             for node, facts in enumerate(nodes):
                 leaf = done.tree.leaf[node] or "–"
                 if is_skipped(done, state, node):
-                    expected = ("–", "–", leaf, "cut off, never visited")
+                    was_visited = any(event.kind == "enter" and event.node == node for event in done.events[:number])
+                    cut = "cut off in the latest visit" if was_visited else "cut off, never visited"
+                    expected = ("–", "–", leaf, cut)
                 else:
                     known = (
                         "done" if node in state.done else "being searched" if node in state.entered else "not reached"
