@@ -5,6 +5,8 @@
 
 PYTHON ?= python3
 EXE ?= secateur
+# Modules are run from this folder.
+unexport PYTHONSAFEPATH
 VENV := .venv
 BIN := $(VENV)/bin
 # Runs a command and reports its progress: `$(TELL) "text" command`. Works only after the environment has been made.
@@ -18,8 +20,10 @@ VENV_IN = if [ ! -e $(1)/pyvenv.cfg ]; then \
 	$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(1); else $(call RUNS_IN,$(1)) && \
 	{ $(1)/bin/python -m pip --version >/dev/null 2>&1 || $(1)/bin/python -m ensurepip >/dev/null; }; fi
 
-# Says so if the environment's Python does not run, for example because another version has replaced it.
-RUNS_IN = { $(1)/bin/python -c '' 2>/dev/null || { \
+# Says so if the environment's Python does not run or has no packages there, for example because the system has replaced
+# it by another version.
+RUNS_IN = { $(1)/bin/python -c 'import os, sys, sysconfig; sys.exit(not os.path.isdir(sysconfig.get_path("purelib")))' \
+	2>/dev/null || { \
 	echo "secateur: $(1): its Python does not run any more; move the folder elsewhere, then run make again" >&2; exit 1; }; }
 
 # Puts this folder on the environment's import path. The environment may have been copied from another folder. A file
@@ -55,7 +59,7 @@ $(VENV)/.play: requirements/play.txt
 # Compiles the kernels into the user's cache, so that the first start is as quick as later ones. A release of the same
 # sources makes this unnecessary: `make` takes its kernels from a wheel in dist, or from RELEASE=WHEEL.
 RELEASE ?= $(wildcard dist/*.whl dist/packages/*.whl dist/release/*.whl)
-$(VENV)/.warm: $(VENV)/.play $(KERNELS) uci_main.py
+$(VENV)/.warm: $(VENV)/.play $(KERNELS) uci_main.py $(if $(filter command line,$(origin RELEASE)),FORCE)
 	@$(if $(RELEASE),$(BIN)/python uci_main.py kernels take $(RELEASE) </dev/null >&2 || :)
 	@$(BIN)/python uci_main.py warmup </dev/null >&2
 	@touch $@
@@ -186,7 +190,8 @@ test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 coverage: $(EXE) $(VENV)/.dev  ## runs all tests and reports the coverage of the Python parts
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report term:skip-covered
 
-clean:  ## removes the executable, the kernel libraries and the stand-alone program; names what it leaves in place
+clean:  ## removes the executable, kernel libraries, stand-alone program and static site; names what it leaves
 	@$(PYTHON) -m engine.progress "cleaning" $(PYTHON) -m bench.clean "$(EXE)" </dev/null >&2
+	@[ -s $(VENV)/.warm ] || rm -f $(VENV)/.warm
 	@left=$$(ls -d $(VENV) $(VENV)-standalone docs/_build dist engine/kernels 2>/dev/null | tr '\n' ' '); \
 		[ -z "$$left" ] || echo "left in place: $${left}(rm -r deletes them)" >&2

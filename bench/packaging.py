@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
@@ -79,7 +80,9 @@ class BuildModules(build_py):  # type: ignore[misc]  # setuptools may come witho
         target = Path(self.build_lib)
         if _is_editable:
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.with_suffix(".pth").write_text(f"{ROOT / 'engine' / 'checkout'}\n", encoding="utf-8")
+            # Python before 3.13 reads the file in the encoding of the locale.
+            encoding = "utf-8" if sys.version_info >= (3, 13) else "locale"
+            target.with_suffix(".pth").write_text(f"{ROOT / 'engine' / 'checkout'}\n", encoding=encoding)
             return
         super().run()
         for name in LEFT_OUT:

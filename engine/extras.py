@@ -23,7 +23,8 @@ def remedy(extra: str) -> str:
     pip = f"{sys.executable} -m pip install"
     if not (PROJECT_ROOT / "pyproject.toml").is_file():  # installed: the project's folder may be gone
         return f"run '{pip} \"secateur[{extra}]\"'"
-    return f"run '{MAKE[extra]}', or '{pip} \".[{extra}]\"' in the project's folder"
+    made = f"'{MAKE[extra]}', or " if extra in MAKE else ""
+    return f"run {made}'{pip} \".[{extra}]\"' in the project's folder"
 
 
 def has_numba() -> bool:

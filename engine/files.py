@@ -119,14 +119,23 @@ def _refuse_irregular(path: Path | str, mode: int) -> None:
         raise OSError(errno.EINVAL, f"is a {kind}, not a file", str(path))
 
 
+#: Files are read in parts of this many bytes.
+_PART: Final = 1 << 20
+
+
 def read_bytes(path: Path | str, limit: int) -> bytes:
     """Reads a whole regular file. Raises OSError if that fails or the file has more than `limit` bytes."""
+    parts: list[bytes] = []
+    size = 0
     with open_regular(path) as file:
-        data: bytes = file.read(limit + 1)
-    if len(data) > limit:
-        size = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit} bytes"
-        raise OSError(errno.EFBIG, f"is larger than {size}", str(path))
-    return data
+        # In small parts, because `read` allocates all the memory that it may need.
+        while size <= limit and (part := file.read(min(_PART, limit + 1 - size))):
+            parts.append(part)
+            size += len(part)
+    if size > limit:
+        most = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit} bytes"
+        raise OSError(errno.EFBIG, f"is larger than {most}", str(path))
+    return b"".join(parts)
 
 
 def read_text(path: Path | str, limit: int) -> str:

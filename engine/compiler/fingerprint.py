@@ -7,7 +7,8 @@ closure cells and module attributes, which Numba treats as constants.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from enum import Enum, EnumMeta
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -56,6 +57,10 @@ class _Digest:
             self.add(sorted(value, key=repr))
         elif isinstance(value, CodeType):
             self._add_code(value)
+        elif isinstance(value, EnumMeta):
+            self._text("enum", value.__qualname__)
+            members: Mapping[str, Enum] = value.__members__
+            self.add([(name, member.value) for name, member in members.items()])
         else:
             self._text(type(value).__qualname__, repr(value))
 

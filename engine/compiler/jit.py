@@ -125,7 +125,7 @@ def build_hash() -> str:
     features = ",".join(sorted(name for name, present in CPU_FEATURES.items() if present))
     versions = (sys.implementation.cache_tag, sys.version, numba.__version__, llvmlite.__version__, np.__version__)
     options = (f"pext={USE_PEXT}", f"vectors={VECTOR_BITS}", f"tracing={TRACING}", f"checked={CHECKED}")
-    for part in (*versions, HERE.machine, CPU_NAME, features, *options):
+    for part in (*versions, HERE.machine, CPU_NAME, features, *options, *numba_hooks.code_settings()):
         digest.update(str(part).encode() + b"\0")
     add_sources(digest, kernel_sources())
     digest.update(_companion.encode())

@@ -101,6 +101,8 @@ def make_standing(root: Path) -> tuple[str, Path]:
     if prefix == Path(sys.base_prefix):
         return sys.executable, sources / "uci_main.py"  # not a virtual environment, so the interpreter is permanent
     digest = hashlib.sha256(sys.version.encode() + (PROJECT_ROOT / "requirements" / "play.txt").read_bytes())
+    # The copy runs this interpreter.
+    digest.update(os.fsencode(os.path.realpath(sys.executable)))
     # Leave out the stamps of `make`, and the file that puts this folder on the import path.
     left_out = {*prefix.glob(".*"), *prefix.glob("lib/*/*/secateur.pth")}
     files = [path for path in _files_below(prefix) if path not in left_out]

@@ -47,13 +47,22 @@ def processor() -> tuple[str, dict[str, bool]]:
     """Returns LLVM's name of the target processor, and a dict that says which features are present, by LLVM's names.
 
     Relies on `config.CPU_NAME` and `config.CPU_FEATURES`, which come from environment variables. If the name or the
-    features are None, Numba uses those of this machine's processor.
+    features are None, Numba uses those of this machine's processor, but without AVX if `config.ENABLE_AVX` is not set:
+    Numba clears it for processors that LLVM does not know well.
     """
     name, features = config.CPU_NAME, config.CPU_FEATURES  # type: ignore[attr-defined]
     if features is None:
-        return name or llvm.get_host_cpu_name(), dict(llvm.get_host_cpu_features())
+        has_avx = bool(config.ENABLE_AVX)  # type: ignore[attr-defined]
+        present = llvm.get_host_cpu_features().items()
+        host = {feature: flag and (has_avx or not feature.startswith("avx")) for feature, flag in present}
+        return name or llvm.get_host_cpu_name(), host
     signed = [feature for feature in features.split(",") if feature]
     return name or llvm.get_host_cpu_name(), {feature[1:]: feature[0] == "+" for feature in signed}
+
+
+def code_settings() -> tuple[object, ...]:
+    """Returns Numba's settings that change the machine code of a kernel. They come from environment variables."""
+    return config.OPT, config.BOUNDSCHECK, config.LOOP_VECTORIZE, config.SLP_VECTORIZE  # type: ignore[attr-defined]
 
 
 # --- unsigned indices ------------------------------------------------------------------------------------------------

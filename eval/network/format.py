@@ -47,6 +47,7 @@ from eval.network.layout import (
     POLICY_ROWS,
     QA,
     QB,
+    SCALE,
     new_network,
 )
 
@@ -61,8 +62,7 @@ ACTIVATION: Final = "screlu"
 #: move picker can pack.
 POLICY_BIAS_LIMIT: Final = 1000 * LOGIT
 
-#: The number of centipawns for an output of 1: the default, and the largest value that a file may contain.
-SCALE: Final = 400
+#: The largest number of centipawns for an output of 1 that a file may contain.
 MAX_SCALE: Final = 10_000
 
 #: The file of the network that comes with the engine.

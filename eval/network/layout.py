@@ -50,6 +50,9 @@ QA: Final = 511
 ONE: Final = (QA * QA + 256) // 512
 QB: Final = 8192
 
+#: The default number of centipawns for an output of 1.
+SCALE: Final = 400
+
 #: The largest absolute value of an output weight, twice QB. It keeps the sums of `vectors.screlu_dot` within 32 bits.
 OUTPUT_LIMIT: Final = 2 * QB
 

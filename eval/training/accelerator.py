@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
-from eval.network.format import SCALE
-from eval.network.layout import BLOCK, FEATURES, MOST_PIECES
+from engine.extras import remedy
+from eval.network.layout import BLOCK, FEATURES, MOST_PIECES, SCALE
 from eval.training.kernels.gradients import CHUNK, Blend, network_inputs, part_sizes
 from eval.training.kernels.optimizer import MOMENTUM, MOST_WEIGHT, SQUARES, TINY, make_step
 
@@ -43,7 +43,7 @@ class Accelerator:
 
             self._device = jax.devices("gpu" if recipe.device == "gpu" else None)[0]
         except ImportError:
-            raise DeviceError("training on a GPU needs JAX: pip install 'secateur[gpu]'") from None
+            raise DeviceError(f"training on a GPU needs JAX: {remedy('gpu')}") from None
         except RuntimeError as error:
             raise DeviceError(f"JAX finds no GPU: {str(error).splitlines()[0]}") from None
         self._recipe = recipe

@@ -44,6 +44,9 @@ FACTS: Final = "pool.json"
 
 #: Buckets contain at most this many positions (64 MiB) on average.
 BUCKET: Final = 1 << 21
+
+#: The greatest number of buckets. Each is an open file, and a process may often open only 1024.
+MOST_BUCKETS: Final = 512
 #: Gives a second hash of a game, which is independent of the first.
 _OTHER_HASH: Final = np.uint32(0x9E37_79B1)
 #: `Facts.slope` is fitted to the scores of at most this many positions.
@@ -125,7 +128,7 @@ def build_pool(
     # number of positions.
     shards = [(shard, weights.get(str(path), 1.0)) for path in paths for shard in find_shards([path], partial)]
     most = sum(path.stat().st_size // (1 if path.suffix == ARCHIVED else PLY.itemsize) for path, _ in shards)
-    count = most // BUCKET + 1
+    count = min(most // BUCKET + 1, MOST_BUCKETS)
     training = validation = crc = kept_crc = 0
     sources: list[dict[str, Any]] = []
     with ExitStack() as files:

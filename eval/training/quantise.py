@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eval.kernels.inference import EVALUATION_LIMIT
-from eval.network.format import SCALE, Network
-from eval.network.layout import LOGIT, MOST_PIECES, ONE, POLICY_QB, QA, QB
+from eval.network.format import Network
+from eval.network.layout import LOGIT, MOST_PIECES, ONE, POLICY_QB, QA, QB, SCALE
 from eval.training.kernels import gradients
 from eval.training.kernels.gradients import Integers, Layers, by_block, by_row
 from eval.training.kernels.policy import Weights

@@ -477,16 +477,21 @@ def decode_archive(path: Path, archive: bytes | mmap.mmap) -> bytes:
 def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False) -> list[Path]:
     """Returns `paths` with each folder replaced by its finished shards and, if `partial`, its unfinished shards.
 
-    An archived shard counts as finished, unless the shard itself is in the same folder. Files in a folder that are not
-    named like shards do not count. Raises ShardError if a path is missing or a folder contains no shards.
+    An archived shard counts as finished. Of a shard's files in one folder, only one counts: the shard itself or else
+    its archive or else the unfinished shard. Files in a folder that are not named like shards do not count. Raises
+    ShardError if a path is missing or a folder contains no shards.
     """
     found: list[Path] = []
     for path in [paths] if isinstance(paths, str | Path) else paths:
         path = Path(path)
         if path.is_dir():
             endings = (FINISHED, ARCHIVED, UNFINISHED) if partial else (FINISHED, ARCHIVED)
-            inside = sorted(file for ending in endings for file in path.glob(f"{NAME}{ending}"))
-            inside = [file for file in inside if file.suffix != ARCHIVED or not file.with_suffix(FINISHED).exists()]
+            # The first kind of file of each shard.
+            kinds: dict[str, Path] = {}
+            for ending in endings:
+                for file in path.glob(f"{NAME}{ending}"):
+                    kinds.setdefault(file.stem, file)
+            inside = sorted(kinds.values())
             if not inside:
                 raise ShardError(f"{path}: contains no {'' if partial else 'finished '}shards")
             found += inside

@@ -93,7 +93,9 @@ def _shares(counts: dict[str, int], total: int) -> str:
 def verify(shard: Shard) -> None:
     """Replays every game and checks it by the shard's settings. Raises ShardError if a game or a setting is invalid."""
     try:
-        settings = Settings(**{entry.name: shard.settings[entry.name] for entry in fields(Settings)})
+        # Older versions had no random moves, and no setting for them.
+        found = {"random_percent": 0, **shard.settings}
+        settings = Settings(**{entry.name: found[entry.name] for entry in fields(Settings)})
     except KeyError as error:
         raise ShardError(f"{shard.path}: the setting {error.args[0]} is missing") from None
     except (TypeError, ValueError) as error:

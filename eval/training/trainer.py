@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from engine.errors import CommandError
 from engine.files import count_of, quoted
-from eval.network.format import SCALE, Network
-from eval.network.layout import BLOCK, BUCKETS, FEATURES, KING_BUCKETS, MAX_HIDDEN, POLICY_BLOCK
+from eval.network.format import Network
+from eval.network.layout import BLOCK, BUCKETS, FEATURES, KING_BUCKETS, MAX_HIDDEN, POLICY_BLOCK, SCALE
 from eval.training.accelerator import Accelerator
 from eval.training.kernels.gradients import (
     CHUNK,

@@ -359,6 +359,14 @@ def test_clean_removes_what_identifies_itself(project: Path) -> None:
     assert sorted(project.rglob("*")) == before
 
 
+def test_clean_lets_make_compile_again(project: Path) -> None:
+    stamp = project / ".venv" / ".warm"
+    stamp.parent.mkdir()
+    stamp.touch()
+    assert run_make(project, "clean") == (0, ["left in place: .venv (rm -r deletes them)"])
+    assert not stamp.exists()
+
+
 def test_clean_keeps_all_other_files_and_names_their_folders(project: Path) -> None:
     files = [
         project / name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,13 @@ def test_values_of_closures_and_modules_count(monkeypatch: pytest.MonkeyPatch) -
     assert fingerprint(made(3)) == fingerprint(made(3))
     names = {fingerprint(made(weight)) for weight in (3, 4, 3.0, np.int64(3), (3,), {3}, {"a": 3}, None)}
     assert len(names) == 8
+
+    def enumerated(knight: int) -> Callable[[int], int]:
+        kind: Any = IntEnum
+        values = kind("Value", {"KNIGHT": knight})
+        return lambda x: x * values.KNIGHT
+
+    assert fingerprint(enumerated(320)) == fingerprint(enumerated(320)) != fingerprint(enumerated(330))
 
     def attribute(x: int) -> int:
         return x * np.pi  # type: ignore[return-value]

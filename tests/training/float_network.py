@@ -11,8 +11,7 @@ import numpy.typing as npt
 from engine.board.convert import from_board
 from engine.compiler.jit import kernel
 from engine.memory import allocate
-from eval.network.format import SCALE
-from eval.network.layout import ONE, QA, QB
+from eval.network.layout import ONE, QA, QB, SCALE
 from eval.network.reference import active_rows, bucket_of
 from eval.training.kernels.gradients import Blend, Layers, by_row
 from eval.training.kernels.records import SAMPLE, pack

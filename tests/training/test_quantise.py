@@ -8,7 +8,8 @@ import chess
 import numpy as np
 import pytest
 
-from eval.network.format import SCALE, Network
+from eval.network.format import Network
+from eval.network.layout import SCALE
 from eval.network.reference import integer_score
 from eval.training.kernels.gradients import layers_of, new_vector, parameter_count
 from eval.training.quantise import quantised

@@ -14,9 +14,10 @@ import pytest
 from engine.board.convert import decode, write_board
 from eval.training.generation import Player, Settings
 from eval.training.kernels.records import ENDINGS, STANDARD, VARIANTS
-from search.deepening import MAX_DEPTH, Deepening, Root, set_root
+from search.deepening import Deepening, Root, set_root
 from search.kernels.transposition import allocate_table
 from search.kernels.worker import new_worker
+from search.limits import MAX_DEPTH
 from search.searcher import Game
 from tests.training.conftest import QUICK, Record, play, replayed, start_of
 

@@ -246,6 +246,12 @@ def test_shards_are_found(tmp_path: Path, copied: Callable[[], Path]) -> None:
     assert find_shards(tmp_path) == [path]
     assert find_shards(str(tmp_path), partial=True) == [path, part]
     assert find_shards([part, tmp_path]) == [part, path]
+    # An archive is better than an unfinished shard, and a shard better than its archive.
+    archive = part.with_suffix(".archive")
+    archive.touch()
+    assert find_shards(tmp_path, partial=True) == [path, archive]
+    part.with_suffix(".games").touch()
+    assert find_shards(tmp_path, partial=True) == [path, part.with_suffix(".games")]
     with pytest.raises(ShardError, match=r"nowhere: no such file or folder$"):
         find_shards(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()

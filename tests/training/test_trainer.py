@@ -132,7 +132,7 @@ def test_a_missing_gpu_is_named(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(DeviceError, match="JAX finds no GPU: no gpu backend"):
         Trainer(recipe, pool, first_state(recipe))
     monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(DeviceError, match=r"needs JAX: pip install 'secateur\[gpu\]'"):
+    with pytest.raises(DeviceError, match=r"needs JAX: run '.* -m pip install \"\.\[gpu\]\"' in the project's folder"):
         Trainer(recipe, pool, first_state(recipe))
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from engine.arguments import Parser, command, complain
+from engine.compiler.library import JIT, KERNELS_VARIABLE
 from engine.errors import CommandError
 from engine.files import shown
 from engine.progress import Steps, counted
@@ -69,6 +71,8 @@ def main(arguments: list[str]) -> int:
 
 def _compare(files: list[Path], data: list[str], as_json: bool, quiet: bool) -> int:
     """Prints each network's error on `data`, and how it differs from the first network's; returns the exit status."""
+    # No library contains these kernels.
+    os.environ[KERNELS_VARIABLE] = JIT
     with Steps("loading the kernels", quiet) as steps:
         from eval.network.format import read_network
         from eval.training.quantise import squared_errors

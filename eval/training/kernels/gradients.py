@@ -26,8 +26,7 @@ from engine.board.position import KING, ROOK
 from engine.compiler.jit import float_inlined, float_kernel, inlined, kernel
 from engine.memory import allocate
 from eval.kernels.features import king_bucket, output_bucket
-from eval.network.format import SCALE
-from eval.network.layout import BLOCK, FEATURES, MOST_PIECES, ONE, QA, QB
+from eval.network.layout import BLOCK, FEATURES, MOST_PIECES, ONE, QA, QB, SCALE
 from eval.training.kernels.blocks import activate, descend, gather, scatter
 from eval.training.kernels.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_ROOK
 

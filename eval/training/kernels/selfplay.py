@@ -47,12 +47,12 @@ from eval.training.kernels.records import (
     pack,
     put_piece,
 )
-from search.deepening import MAX_DEPTH
 from search.kernels.aspiration import search_iteration
 from search.kernels.picker import ALL_QUIETS, next_move, start
 from search.kernels.score import NO_SCORE
 from search.kernels.transposition import GENERATIONS
 from search.kernels.worker import NO_CONTINUATION
+from search.limits import MAX_DEPTH
 
 #: The rules of self-play games; every field is an int64.
 RULES: Final = np.dtype(
