@@ -48,7 +48,7 @@ GROUPS: dict[str, str] = {
     "engine": "set up the engine",
     "measure": "count nodes, compare speed and run test suites",
     "lab": "play, test and tune with games",
-    "training": "make data, networks and evaluation weights",
+    "training": "make self-play data and networks",
     "learn": "see how alpha-beta prunes",
 }
 

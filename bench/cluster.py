@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
@@ -144,9 +145,10 @@ class _Worker:
         with contextlib.suppress(OSError):  # if the worker has died, `recv` will report it
             self.connection.send(job[0])
 
-    def end(self, patience: float) -> None:
+    def end(self, deadline: float) -> None:
+        """Ends the worker, at once or, at most until the monotonic time `deadline`, when it has ended its engines."""
         self.connection.close()
-        self.process.join(patience)
+        self.process.join(max(0.0, deadline - time.monotonic()))
         assert self.process.pid is not None
         _kill_group(self.process.pid)
         self.process.kill()  # a worker that has just started may have no process group yet
@@ -179,7 +181,7 @@ def _on_processes(function: Callable[[T], R], items: Iterator[T], count: int) ->
                     value, error = worker.connection.recv()
                 except (EOFError, OSError):
                     workers.remove(worker)
-                    worker.end(0.0)
+                    worker.end(time.monotonic())
                     if deaths + 1 < ATTEMPTS:
                         again.append((item, deaths + 1))
                         continue
@@ -188,7 +190,10 @@ def _on_processes(function: Callable[[T], R], items: Iterator[T], count: int) ->
                 yield Outcome(item, value, error)
     finally:
         for worker in workers:
-            worker.end(patience)
+            worker.connection.close()  # they end their engines at the same time
+        deadline = time.monotonic() + patience
+        for worker in workers:
+            worker.end(deadline)
 
 
 def _check_worker() -> None:

@@ -20,11 +20,12 @@ from bench.adjudication import Adjudication, DrawRule, ResignRule, open_tablebas
 from bench.engines import EngineSpec, engine_from_pairs, make_engine, split_command
 from bench.openings import ORDERS
 from engine.errors import CommandError, MissingError
-from engine.files import quoted, read_text, reason, shown
+from engine.files import PathError, quoted, read_text, reason, shown, user_path
 
 RUNNERS: Final = ("auto", "builtin", "cutechess", "fastchess")
 FORMATS: Final = ("match", "gauntlet", "round-robin")
 DEFAULT_LIMIT: Final = "10+0.1"
+DEFAULT_HANG: Final = 60.0
 
 #: The valid values or the bounds of settings, by name. They apply wherever a setting has this name.
 _CHOICES: Final[dict[str, tuple[object, ...]]] = {"format": FORMATS, "runner": RUNNERS, "order": ORDERS}
@@ -76,7 +77,7 @@ class MatchDescription:
     concurrency: int = 1
     adjudication: Adjudication = field(default_factory=Adjudication)
     time_margin: float = 0.0
-    hang_seconds: float = 60.0
+    hang_seconds: float = DEFAULT_HANG
     pgn: str | None = None
     resume: bool = False
     overwrite: bool = False
@@ -215,14 +216,17 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None, rou
         values["format"] = format
     if "engines" not in values:
         raise DescriptionError("no engines; pass --engine twice, or a description file")
-    return MatchDescription(**values)
+    description = MatchDescription(**values)
+    if description.cluster is None:
+        check_tablebases(description.adjudication)
+    return description
 
 
 def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Book | None:
     """Returns `book`, changed or replaced by `arguments`. Raises `DescriptionError` if there is no book to change."""
     changes = _given(arguments, order="order", seed="seed", plies="plies")
     if arguments.book is not None:
-        book = Book(arguments.book)
+        book = replace(book, file=arguments.book) if book is not None else Book(arguments.book)
     if book is None and changes:
         raise DescriptionError(f"--{next(iter(changes))} needs --book")
     return replace(book, **changes) if book is not None else None
@@ -238,12 +242,15 @@ def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> 
         changes["resign"] = ResignRule(moves, score, both)
     if arguments.draw is not None:
         changes["draw"] = DrawRule(*_integers("--draw", arguments.draw, arguments.draw.split(","), 3))
-    if arguments.tb is not None and getattr(arguments, "cluster", None) is None:
-        try:
-            open_tablebases(arguments.tb)
-        except FileNotFoundError as error:
-            raise DescriptionError(f"--tb {error}") from None
     return replace(rules, **changes)
+
+
+def check_tablebases(rules: Adjudication) -> None:
+    """Raises `DescriptionError` if the rules need tablebases and there are none in the folder that they name."""
+    try:
+        open_tablebases(rules.tablebases)
+    except FileNotFoundError as error:
+        raise DescriptionError(f"tablebases {error}") from None
 
 
 def _given(arguments: argparse.Namespace, **keys: str) -> dict[str, Any]:
@@ -298,6 +305,12 @@ def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
     kinds = get_type_hints(MatchDescription) | {"tc": str, "engines": list}
     del kinds["resume"], kinds["overwrite"]
     values = _checked(data, kinds)
+    if "pgn" in values:
+        values["pgn"] = _expanded(values["pgn"])
+    if "book" in values:
+        values["book"] = replace(values["book"], file=_expanded(values["book"].file))
+    if (rules := values.get("adjudication")) is not None and rules.tablebases is not None:
+        values["adjudication"] = replace(rules, tablebases=_expanded(rules.tablebases))
     if "time_margin" in values:
         values["time_margin"] /= 1000
     limit = values.pop("tc", DEFAULT_LIMIT)
@@ -305,6 +318,14 @@ def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
         numbered = enumerate(values["engines"], start=1)
         values["engines"] = tuple(_engine(table, f"engines[{number}]", limit) for number, table in numbered)
     return values
+
+
+def _expanded(path: str) -> str:
+    """Returns `path` with a leading `~` expanded. Raises `DescriptionError` if there is no such home folder."""
+    try:
+        return str(user_path(path)) if path.startswith("~") else path
+    except PathError as error:
+        raise DescriptionError(str(error)) from None
 
 
 def _engine(data: object, name: str, limit: str) -> EngineSpec:

@@ -117,10 +117,10 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
     if "cmd" not in values:
         raise EngineSpecError("an engine needs cmd=")
     command = split_command(values["cmd"]) + tuple(arguments)
+    if (restart := values.get("restart", "off")) not in ("on", "off"):
+        raise EngineSpecError(f"restart={shown(restart)}: expected on or off")
     limit = ",".join(value if key == "tc" else f"{key}={value}" for key, value in limits.items()) or fallback
-    return make_engine(
-        values.get("name", ""), command, limit, values.get("dir"), options, values.get("restart", "off") == "on"
-    )
+    return make_engine(values.get("name", ""), command, limit, values.get("dir"), options, restart == "on")
 
 
 def this_engine(*more: str) -> list[str]:

@@ -86,7 +86,7 @@ def load_openings(
     to `problems` as `file:line: reason`. Raises `BookError` if the file cannot be read or has no usable openings.
     """
     path = Path(path)
-    name, data = _read_book(path)
+    name, data = read_book(path)
     entries: list[tuple[int, RawGame | str]]
     if name.lower().endswith(".pgn"):
         entries = [(game.line, game) for game in split_games(data)]
@@ -109,7 +109,7 @@ def load_openings(
     return openings
 
 
-def _read_book(path: Path) -> tuple[str, bytes]:
+def read_book(path: Path) -> tuple[str, bytes]:
     """Returns the name and the contents of a book after decompression. Raises BookError if the file is unreadable."""
     name, ending = path.name, path.suffix.lower()
     try:

@@ -23,7 +23,7 @@ import chess
 import chess.engine
 import chess.pgn
 
-from bench.results import WHITE_POINTS, GameResult, MoveRecord, Termination
+from bench.results import FAULTS, WHITE_POINTS, GameResult, MoveRecord, Termination
 from engine.files import Output, count_of, quoted, read_bytes, reason, shown
 
 #: The tag with the fingerprint of the match's description.
@@ -321,8 +321,10 @@ def read_games(path: str | Path, problems: list[str] | None = None) -> Iterator[
         comments = re.findall(r"\{([^}]*)\}", raw.text[-400:])
         detail = tags.get("TerminationDetails", "")
         termination = termination_of(detail or (comments[-1] if comments else ""))
-        if termination == Termination.OTHER:
-            termination = termination_of(tags.get("Termination", ""))
+        named = termination_of(tags.get("Termination", ""))
+        # The text about a fault contains the engine's name and words, which may look like another reason.
+        if termination == Termination.OTHER or (named in FAULTS and termination not in FAULTS):
+            termination = named
         fen, opening, date = (tags.get(tag, "") for tag in ("FEN", "Opening", "Date"))
         yield GameResult(
             *(index, pair, white, black, tags["Result"], termination, detail),

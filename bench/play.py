@@ -6,7 +6,7 @@ import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.description import DescriptionError, MatchDescription
+from bench.description import DEFAULT_HANG, DescriptionError, MatchDescription
 from bench.engines import compile_kernels
 from bench.pgn import is_pgn
 from bench.results import MatchResult
@@ -40,16 +40,18 @@ def play(
         plan = make_plan(description)
         with ExitStack() as held:
             if description.pgn:
-                held.enter_context(locked(Path(description.pgn), remove=True))
+                try:
+                    held.enter_context(locked(Path(description.pgn), remove=True))
+                except BlockingIOError:
+                    raise PlayError(f"{shown(description.pgn)}: another match is writing to this file") from None
             compile_kernels(description.engines, description.cluster)
             games = _check_games(description)  # again, because another match may have written games meanwhile
             collector = Collector(plan, on_game, on_problem)
             runner.run(plan, collector, games)
             return collector.finish()
-    except BlockingIOError:
-        raise PlayError(f"{shown(str(description.pgn))}: another match is writing to this file") from None
     except OSError as error:
-        raise PlayError(f"{shown(str(error.filename or description.pgn))}: {reason(error)}") from None
+        place = error.filename or description.pgn
+        raise PlayError(f"{shown(str(place))}: {reason(error)}" if place else reason(error)) from None
 
 
 def _check_games(description: MatchDescription) -> Output | None:
@@ -72,12 +74,15 @@ def _check_games(description: MatchDescription) -> Output | None:
 def pick_runner(description: MatchDescription) -> Runner:
     """Returns the runner that the description names. "auto" means a runner on the PATH, or else the built-in runner.
 
-    Only the built-in runner can resume a match or use a cluster. Raises `PlayError` if another runner is named for it.
+    Only the built-in runner can resume a match, use a cluster or end a move after `hang_seconds`. Raises `PlayError` if
+    another runner is named for it.
     """
-    only_builtin = description.resume or description.cluster is not None
+    limits_hangs = description.hang_seconds != DEFAULT_HANG
+    only_builtin = description.resume or description.cluster is not None or limits_hangs
     if description.runner in PROGRAMS:
         if only_builtin:
-            raise PlayError(f"only the built-in runner can resume or use a cluster (got {description.runner})")
+            what = "resume, use a cluster or limit hangs (--hang)"
+            raise PlayError(f"only the built-in runner can {what} (got {description.runner})")
         return ExternalRunner(description.runner)
     if description.runner == "auto" and not only_builtin:
         for name, program in PROGRAMS.items():

@@ -84,10 +84,11 @@ def rate(
 ) -> RatingList:
     """Rates the engines that played. `anchors` have fixed ratings; without anchors, the average rating is 0.
 
-    `white_advantage` is in rating points, or None to estimate it. Raises `RatingError` if the games do not suffice.
+    `white_advantage` is in rating points, or None to estimate it. Games of a player against itself do not count. Raises
+    `RatingError` if the other games do not suffice.
     """
     anchors = dict(anchors or {})
-    finished = [game for game in games if game.is_finished]
+    finished = [game for game in games if game.is_finished and game.white != game.black]
     names = sorted({name for game in finished for name in (game.white, game.black)})
     if len(names) < 2:
         raise RatingError("ratings need finished games of at least two players")

@@ -105,7 +105,7 @@ def _parse_clock(text: str) -> dict[str, float | int | None]:
     base = float(match["seconds"]) + 60 * int(match["minutes"] or 0)
     moves = int(match["moves"] or 0)
     increment = float(match["increment"] or 0)
-    if (base == 0 and increment == 0) or max(base, increment) > _MOST_SECONDS or moves > _MOST_COUNT:
+    if base == 0 or max(base, increment) > _MOST_SECONDS or moves > _MOST_COUNT:
         raise ValueError
     return {"base": base, "increment": increment, "moves": moves or None}
 

@@ -31,6 +31,7 @@ from bench.description import (
     add_book_arguments,
     add_rule_arguments,
     book_from_arguments,
+    check_tablebases,
     rules_from_arguments,
 )
 from bench.display import result_console
@@ -175,12 +176,14 @@ def _description(techniques: Sequence[Technique], options: argparse.Namespace) -
     for technique in techniques:
         if technique.needs_clock and not sides[0].limit.has_clock:
             raise DescriptionError(f"{technique.key} needs a clock, such as --tc 1+0.01 (got {options.tc})")
+    rules = rules_from_arguments(options, Adjudication())
+    check_tablebases(rules)
     return MatchDescription(
         engines=sides,
         rounds=options.games // 2,
         book=book_from_arguments(options, None),
         concurrency=options.concurrency,
-        adjudication=rules_from_arguments(options, Adjudication()),
+        adjudication=rules,
         runner="builtin",
     )
 
@@ -365,5 +368,6 @@ def _deviations(had: Floats, scores: Floats, gains: Floats) -> Floats:
     spread = had * ((scores - expected) / np.maximum(1 - leverages, 1e-3))[:, None]
     variances = np.diag(bread @ (spread.T @ spread) @ bread)
     if len(had) < FEW_PAIRS * had.shape[1]:
-        variances = np.maximum(variances, np.diag(bread))
+        # The mean of a pair's two games has half the variance of a game.
+        variances = np.maximum(variances, np.diag(bread) / 2)
     return np.asarray(np.sqrt(variances), np.float64)

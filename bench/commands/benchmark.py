@@ -27,7 +27,8 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     # Imported here so that `--help` does not load the kernels.
     from eval.custom import CHOICE
-    from search.searcher import MAX_DEPTH, Searcher
+    from search.limits import MAX_DEPTH
+    from search.searcher import Searcher
     from search.warmup import load_kernels
 
     if not 1 <= options.depth <= MAX_DEPTH:

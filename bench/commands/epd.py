@@ -12,6 +12,7 @@ from statistics import mean
 from typing import Any, Final
 
 from bench.cluster import ClusterError, map_unordered
+from bench.commands.ledger import add_circumstances
 from bench.display import result_console
 from bench.engines import EngineSpec, EngineSpecError, compile_kernels, engine_from_pairs, this_engine
 from bench.records import LedgerError, SuiteRecord, check_unused, save, tested_commits
@@ -60,8 +61,7 @@ def parser() -> Parser:
     parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="run on this Dask cluster")
     parser.add_argument("--details", action="store_true", help="also list the unsolved positions")
     parser.add_argument("--ledger", metavar="ID", help="record the result of one suite in bench/ledger/suites/ID.json")
-    parser.add_argument("--commit", action="append", default=[], help="tested commit (default: the current one)")
-    parser.add_argument("--bench-nodes", type=int, metavar="N", help="node count of `secateur bench`")
+    add_circumstances(parser)
     parser.add_quiet()
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     return parser
@@ -192,11 +192,12 @@ def _record(
     record = SuiteRecord(
         id=options.ledger,
         suite=shown(Path(path).name),
-        limit=str(engines[0].limit),
+        limit=" / ".join(dict.fromkeys(str(engine.limit) for engine in engines)),
         positions=len(found) // len(engines),
         solved={engine.name: totals(found, engine.name)["solved"] for engine in engines},
         commits=tuple(options.commit),
         bench_nodes=options.bench_nodes,
+        note=options.note,
     )
     print(f"recorded in {save(record)}", file=sys.stderr)
 

@@ -14,10 +14,10 @@ from typing import Final
 
 import chess
 
-from bench.openings import MOST_BYTES, BookError, load_openings, parse_plies, parse_position, play_random_moves
+from bench.openings import BookError, load_openings, parse_plies, parse_position, play_random_moves, read_book
 from engine.arguments import Parser, command
 from engine.errors import arguments_are_judged
-from engine.files import count_of, read_bytes, reason, shown
+from engine.files import count_of, shown
 from engine.progress import Steps
 
 #: The prefix of the lines that the client collects.
@@ -128,13 +128,11 @@ def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: i
 
 def _from_book(path: Path) -> Draw:
     """Returns a function that draws positions from a book. Raises BookError if the book is empty or unreadable."""
-    if path.suffix.lower() == ".pgn":
+    name, data = read_book(path)
+    if name.lower().endswith(".pgn"):
         games = load_openings(path)
         return lambda generator: generator.choice(games).board()
-    try:
-        lines = read_bytes(path, MOST_BYTES).splitlines()
-    except OSError as error:
-        raise BookError(f"{shown(path)}: cannot be read: {reason(error)}") from None
+    lines = data.splitlines()
     if not lines:
         raise BookError(f"{shown(path)}: the book is empty")
     chess960 = any(name in path.name.upper() for name in CHESS960_NAMES)

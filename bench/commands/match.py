@@ -80,15 +80,15 @@ def prepare(options: argparse.Namespace) -> None:
 def conclude(
     options: argparse.Namespace, result: MatchResult, circumstances: dict[str, str], test: Sprt | None = None
 ) -> int:
-    """Plots and records a result if the options say so; returns the exit status. `test` is the SPRT, if any.
+    """Records and plots a result if the options say so; returns the exit status. `test` is the SPRT, if any.
 
-    Raises `PlotError` or `LedgerError`.
+    Raises `LedgerError` or `PlotError`.
     """
+    ledger.record_match(options, result, circumstances, test)
     if options.plot is not None:
         from bench.plots import plot_match
 
         plot_match(result, options.plot, test)
-    ledger.record_match(options, result, circumstances, test)
     return result.exit_status
 
 

@@ -14,8 +14,8 @@ from typing import Final
 import chess
 
 from bench import markdown
-from bench.conversation import OURS, Conversation, EngineError, find_stockfish, run, started
-from bench.engines import EngineSpec, engine_from_pairs
+from bench.conversation import OURS, PATIENCE, Conversation, EngineError, find_stockfish, run, started
+from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs
 from engine.arguments import Parser, command, complain_about
 from engine.errors import FAILED, OK, arguments_are_judged
 from engine.progress import Steps
@@ -76,7 +76,7 @@ def search_speed(spec: EngineSpec, movetime: int) -> float:
         for fen in SEARCH_POSITIONS:
             engine.ask(f"ucinewgame\nposition fen {fen}\nisready", "readyok")
             engine.heard.clear()
-            engine.ask(f"go movetime {movetime}", "bestmove")
+            engine.ask(f"go movetime {movetime}", "bestmove", PATIENCE + movetime / 1000)
             infos = (line.split() for line in engine.heard if line.startswith("info ") and " nodes " in line)
             last = next((words for words in reversed(list(infos)) if "time" in words), [])
             for key in counted if last else ():
@@ -194,6 +194,15 @@ def measure(
     return rows, failures
 
 
+def _engine(pairs: list[str]) -> EngineSpec:
+    """Returns the engine that --engine describes. Raises `EngineSpecError` for a limit, which the measurements set."""
+    unused = "depth=1"
+    engine = engine_from_pairs(pairs, fallback=unused)
+    if str(engine.limit) != unused or engine.restart:
+        raise EngineSpecError(f"engine {engine.name}: the measurements set limits and restarts themselves")
+    return engine
+
+
 @command("secateur speed")
 def main(arguments: list[str]) -> int:
     """Measures the speeds and prints the table. Returns the exit status, which is 1 if an engine fails."""
@@ -226,8 +235,7 @@ def main(arguments: list[str]) -> int:
         if getattr(options, name) < 1:
             parser.error(f"--{name} must be at least 1 (got {getattr(options, name)})")
     with arguments_are_judged():
-        # The measurements set their own limits, so this limit is never used.
-        others = [engine_from_pairs(pairs, fallback="depth=1") for pairs in options.engine or ()]
+        others = [_engine(pairs) for pairs in options.engine or ()]
     for spec in others:
         spec.resolved_program()
     keys = options.measure or (_COMPARED if others else KEYS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -67,6 +68,8 @@ def main(arguments: list[str]) -> int:
             if options.engine_under_test is not None:
                 raise DescriptionError("--for requires a PGN file")
             description = from_arguments(options, format="match", rounds=DEFAULT_ROUNDS)
+        else:
+            _check_no_match_options(options)
     if description is None:
         with Steps(f"reading {options.file}", options.quiet):
             results = _read(options.file, options.engine_under_test)
@@ -77,6 +80,18 @@ def main(arguments: list[str]) -> int:
         circumstances = circumstances_of(description)
     _report(results, test, options.json)
     return conclude(options, results, circumstances, test)
+
+
+def _check_no_match_options(options: argparse.Namespace) -> None:
+    """Raises DescriptionError if an option describes games to play although a PGN file contains the games."""
+    match = argparse.ArgumentParser(add_help=False)
+    add_arguments(match)
+    # For a record, --book and --tc say how the games were played.
+    recorded = {"book", "tc"} if options.ledger is not None else set()
+    for name, default in vars(match.parse_args([])).items():
+        if name not in {"file", *recorded} and getattr(options, name) != default:
+            option = {"hang_seconds": "hang"}.get(name, name).replace("_", "-")
+            raise DescriptionError(f"--{option} describes games to play, but {shown(options.file)} has the games")
 
 
 def _read(path: str, engine: str | None) -> MatchResult:

@@ -18,6 +18,7 @@ from bench.description import (
     add_book_arguments,
     add_rule_arguments,
     book_from_arguments,
+    check_tablebases,
     rules_from_arguments,
 )
 from bench.display import result_console
@@ -113,6 +114,7 @@ def main(arguments: list[str]) -> int:
         picture = options.plot and check_path(options.plot, "tuning")
         if is_new:
             run = _run(options)
+            _check_tables(run, options)
         else:
             _check_no_run_options(options)
     if is_new:
@@ -128,6 +130,9 @@ def main(arguments: list[str]) -> int:
             state = StateFile(path, "spsa", read=not is_new, write=not options.show)
         if not is_new:
             run = _stored_run(options, state)
+            if options.resume:
+                with arguments_are_judged():
+                    _check_tables(run, options)
         elif state.is_there and not options.overwrite:
             raise SpsaError(f"{shown(path)} already exists; pass --resume to continue it or --overwrite to replace it")
         status = _play(run, state, options)
@@ -136,6 +141,12 @@ def main(arguments: list[str]) -> int:
                 raise PlotError(f"{shown(picture.path)}: not drawn, because no iteration is finished")
             plot_tuning([row.name for row in run.parameters], *run.trajectory(state), picture)
         return status
+
+
+def _check_tables(run: Run, options: argparse.Namespace) -> None:
+    """Raises `DescriptionError` if this machine plays the games and lacks their tablebases."""
+    if options.cluster is None:
+        check_tablebases(run.games.adjudication)
 
 
 def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:

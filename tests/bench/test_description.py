@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from bench.adjudication import DrawRule, ResignRule
-from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
+from bench.description import Book, DescriptionError, MatchDescription, add_arguments, from_arguments
 
 TOML = """\
 rounds = 50
@@ -78,7 +78,8 @@ def test_the_command_line_overrides_the_file(toml: Path) -> None:
     match = parse(str(toml), "--rounds", "7", "--seed", "5", "--draw", "40,8,10", "--time-margin", "50")
     assert match.rounds == 7
     assert match.book is not None
-    assert (match.book.order, match.book.seed) == ("random", 5)
+    assert (match.book.file, match.book.order, match.book.seed) == ("book.epd", "random", 5)
+    assert parse(str(toml), "--book", "other.epd").book == Book("other.epd", "random")
     assert match.adjudication.draw == DrawRule(40, 8, 10)
     assert match.adjudication.max_moves == 200
     assert match.time_margin == 0.05
@@ -130,6 +131,7 @@ def test_names_file_and_key(toml: Path, old: str, new: str, message: str) -> Non
         ("moves = 3", "moves = 0", "adjudication.resign.moves must be at least 1 (got 0)"),
         ('order = "random"', 'order = "any"', "book.order must be one of sequential, random (got 'any')"),
         ('name = "old"', 'name = "new"', "two engines are called new"),
+        ("max_moves = 200", 'tablebases = "~/no tables"', f"tablebases {Path.home()}/no tables: No such file"),
     ],
 )
 def test_refuses_what_makes_no_sense(toml: Path, old: str, new: str, message: str) -> None:
@@ -149,6 +151,8 @@ def test_refuses_what_makes_no_sense(toml: Path, old: str, new: str, message: st
         (["--engine", "cmd=a", "--engine", "cmd=b", "--resign", "3"], "--resign 3: expected 2 whole numbers"),
         (["--engine", "cmd=a", "--engine", "cmd=b", "--seed", "3"], "--seed needs --book"),
         (["--engine", "cmd=a", "--engine", "cmd=b", "--resume"], "resume needs pgn"),
+        (["--engine", "cmd=a", "--engine", "cmd=b", "restart=true"], "restart=true: expected on or off"),
+        (["--engine", "cmd=a", "--engine", "cmd=b", "--tb", "no tables"], "tablebases no tables: No such file"),
         (["missing.toml"], "missing.toml: No such file"),
     ],
 )

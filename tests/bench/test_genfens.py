@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 import time
@@ -121,6 +122,9 @@ def test_a_pgn_book(tmp_path: Path) -> None:
     book = tmp_path / "book.pgn"
     book.write_text(GAMES, encoding="utf-8")
     assert {plies_of(board) for board in made(book, plies="1")} == {3, 4}
+    packed = tmp_path / "book.pgn.gz"
+    packed.write_bytes(gzip.compress(book.read_bytes()))
+    assert [board.fen() for board in made(packed)] == [board.fen() for board in made(book)]
 
 
 def test_chess960_is_told_by_the_book_s_name(tmp_path: Path) -> None:
@@ -144,7 +148,7 @@ def test_chess960_is_told_by_the_book_s_name(tmp_path: Path) -> None:
         (("0", "seed", "1", "book", "None"), 2, "N must be at least 1 (got 0)"),
         (("5", "seed", "1", "book", "None", "--plies", "9-8"), 2, "--plies 9-8: expected a number"),
         (("5", "seed", "1", "book", "None", "--nodes", "0"), 2, "--nodes must be at least 1 (got 0)"),
-        (("5", "seed", "1", "book", "nowhere.epd"), 1, "secateur genfens: nowhere.epd: cannot be read: No such file"),
+        (("5", "seed", "1", "book", "nowhere.epd"), 1, "secateur genfens: nowhere.epd: no such book"),
         (("5", "seed", "1", "book", "."), 1, "secateur genfens: .: cannot be read: is a folder, not a file"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import records
+from bench import plots, records
 from bench.commands import match
 from bench.description import Book, MatchDescription
 from bench.live import LiveView
@@ -47,6 +47,19 @@ def test_a_match_is_drawn_and_recorded(tmp_path: Path, ledger: Path, monkeypatch
     assert record["commits"] == ["before"]
     assert record["book"] == "book.epd"
     assert record["verdict"] == "measured"
+
+
+def test_a_match_that_cannot_be_drawn_is_recorded(
+    tmp_path: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise plots.PlotError("no space")
+
+    monkeypatch.setattr(plots, "plot_match", fail)
+    more = ["--plot", str(tmp_path / "match.png"), "--ledger", "two-fakes", "--what", "nothing at all"]
+    assert match.main(arguments(tmp_path, *more)) == 1
+    assert "no space" in capsys.readouterr().err
+    assert (ledger / "two-fakes.json").exists()
 
 
 @pytest.mark.parametrize("interrupted", [True, False])

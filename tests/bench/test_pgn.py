@@ -167,3 +167,15 @@ def test_a_game_cut_short_anywhere_is_known_as_ours() -> None:
     for foreign in (data.rstrip() + b" { my notes", b"my notes", cut.replace(b"The", b"A"), foreign_id):
         (raw,) = split_games(foreign)
         assert not is_cut_game(raw, 'The "event"', "abc")
+
+
+@pytest.mark.parametrize("name", ["A", "resign-fix", "repetition"])
+@pytest.mark.parametrize("fault", [Termination.TIME_FORFEIT, Termination.CRASH, Termination.ILLEGAL_MOVE])
+def test_a_fault_stays_a_fault_whatever_the_engine_is_called_and_says(
+    tmp_path: Path, name: str, fault: Termination
+) -> None:
+    detail = f"{name} failed; its last line on stderr: insufficient memory for the tablebase"
+    path = tmp_path / "games.pgn"
+    write(path, replace(GAME, black=name, termination=fault, detail=detail))
+    (back,) = read_games(path)
+    assert (back.faulty_engine, back.termination) == (name, fault)

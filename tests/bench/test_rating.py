@@ -99,6 +99,11 @@ def test_players_without_a_finite_rating_are_listed_with_the_reason() -> None:
     json.dumps(table.to_json(), allow_nan=False)
 
 
+def test_games_against_oneself_do_not_count() -> None:
+    rows = [("A", "B", 3, 2, 3), ("B", "A", 5, 2, 1)]
+    assert rate(games_of([*rows, ("A", "A", 5, 1, 0), ("?", "?", 1, 0, 0)])) == rate(games_of(rows))
+
+
 @pytest.mark.parametrize(
     ("rows", "anchors", "white", "message"),
     [

@@ -147,6 +147,8 @@ def test_the_command_prints_the_table(
     assert remarks == "- A: does not say how it was compiled\n- B: does not say how it was compiled\n"
     assert speed.main(["--engine", f"cmd={sys.executable}", "arg=-c", "arg=raise SystemExit", "name=C", *effort]) == 1
     assert "secateur speed: search: C did not answer 'uci'" in capsys.readouterr().err
+    assert speed.main(["--engine", f"cmd={sys.executable}", "name=C", "nodes=5", *effort]) == 2
+    assert "engine C: the measurements set limits and restarts themselves" in capsys.readouterr().err
 
 
 def test_the_start_is_measured() -> None:

@@ -24,7 +24,8 @@ def test_reads_time_controls_and_writes_them_back(text: str, expected: TimeContr
 
 
 @pytest.mark.parametrize(
-    "text", ["", "fast", "10+", "0", "-3", "nodes=0", "nodes=1.5", "depth=", "movetime=nan", "10+0.1,st=1", "foo=3"]
+    "text",
+    ["", "fast", "10+", "0", "0+0.1", "-3", "nodes=0", "nodes=1.5", "depth=", "movetime=nan", "10+0.1,st=1", "foo=3"],
 )
 def test_refuses_what_is_no_time_control(text: str) -> None:
     with pytest.raises(TimeControlError, match="time"):

@@ -114,6 +114,7 @@ def test_picks_what_is_there(describe: Describe, monkeypatch: pytest.MonkeyPatch
     on_path("fastchess")
     assert pick_runner(describe(runner="auto")).name == "fastchess"
     assert pick_runner(describe(runner="auto", pgn=str(tmp_path / "g"), resume=True)).name == "builtin"
+    assert pick_runner(describe(runner="auto", hang_seconds=5.0)).name == "builtin"
     on_path()
     assert pick_runner(describe(runner="auto")).name == "builtin"
     with pytest.raises(CommandError, match="cutechess-cli is not on the PATH"):
