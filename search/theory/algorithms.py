@@ -24,7 +24,6 @@ from search.theory.lattice_search import (
     check_sound,
     deep,
     fold,
-    lattice_value,
     naive,
     searched,
     shallow,
@@ -297,13 +296,9 @@ def run(
         most_events=MAX_EVENTS,
         check=check,
     )
-    value: Any
     # The algorithms recurse once per ply. Python calls do not use the thread's C stack, so the limit may stay raised.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), tree.height + 1000))
-    if algorithm.rule is not None:
-        value = lattice_value(values, tree, algorithm.rule, recorder, children=order, force=force)
-    else:
-        value = _search_numbers(algorithm, _task(algorithm, tree, values, order, recorder))
+    value = _prepared(algorithm, tree, values, order, recorder, force)()
     plain = _plain(tree, order) if algorithm.loses else None
     statistics = _statistics(tree, values, recorder, plain)
     return Run(
@@ -320,13 +315,22 @@ def run(
     )
 
 
-def _task(algorithm: Algorithm, tree: Tree, lattice: Lattice[Any], order: Children, watch: Watcher[int, int]) -> _Task:
-    """Returns the arguments of an algorithm for numbers. Raises `AlgorithmError` if the lattice is no chain."""
+def _prepared(
+    algorithm: Algorithm, tree: Tree, lattice: Lattice[Any], order: Children, watch: Watcher[int, Any], force: bool
+) -> Callable[[], Any]:
+    """Returns a function that runs an algorithm and returns the root's value; for the arguments and errors see `run`.
+
+    The leaves have been read then, and the rule is known to be sound.
+    """
+    if algorithm.rule is not None:
+        if not force:
+            check_sound(algorithm.rule, lattice)
+        return partial(searched, lattice, tree, tree.values(lattice.parse), algorithm.rule, watch, order)
     if not isinstance(lattice, Chain):
         raise AlgorithmError(f"{algorithm.name} compares numbers: choose a lattice algorithm for other values")
     leaves = [value for value in tree.values(lattice.parse) if value is not None]
     width = (max(leaves) - min(leaves)) // 8 + 1
-    return _Task(TreeGame(tree, order), tree.height, width, watch)
+    return partial(_search_numbers, algorithm, _Task(TreeGame(tree, order), tree.height, width, watch))
 
 
 def _search_numbers(algorithm: Algorithm, task: _Task) -> int:
@@ -348,13 +352,7 @@ def measured(
     algorithm = ALGORITHMS[key]
     sys.setrecursionlimit(max(sys.getrecursionlimit(), tree.height + 1000))
 
-    search: Callable[[], Any]
-    if algorithm.rule is not None:
-        if not force:
-            check_sound(algorithm.rule, values)
-        search = partial(searched, values, tree, tree.values(values.parse), algorithm.rule, children=order)
-    else:
-        search = partial(_search_numbers, algorithm, _task(algorithm, tree, values, order, UNWATCHED))
+    search = _prepared(algorithm, tree, values, order, UNWATCHED, force)
     began = time.process_time()
     search()
     seconds = time.process_time() - began

@@ -78,8 +78,8 @@ class Recorder(Watcher[int, Any]):
         self._check = check
         self._path: list[_Visit] = []
         self._best = [-1] * len(tree)
-        self._returned: list[Any] = [None] * len(tree)
-        self._was_cut = [False] * len(tree)
+        #: In a lattice, the value of each node whose visit has ended, or None if it is not certain.
+        self._sure: list[Any] = [None] * len(tree)
         self._scouted = -1
 
     def enter(self, position: int, alpha: Any = None, beta: Any = None) -> None:
@@ -131,8 +131,8 @@ class Recorder(Watcher[int, Any]):
         """Records the end of a visit, and whether `value` is exact or a bound; not again after a leaf's event."""
         visit = self._path[-1]
         value = self._from_max(position, value)
-        self._returned[position] = value
-        self._was_cut[position] = visit.was_cut
+        # Except in a chain, a node below which something was cut may be worth less than it returned.
+        self._sure[position] = value if self._in_chain or not visit.was_cut else None
         # A visit that fails low says nothing about the best move, so an earlier visit's answer stays.
         if self._best[position] < 0 or not self._failed_low(visit, value):
             self._best[position] = self._main_child(visit, value)
@@ -232,6 +232,4 @@ class Recorder(Watcher[int, Any]):
         if not self.in_lattice:
             return visit.best
         visited = self._children[visit.node][: visit.done]
-        # Except in a chain, a child below which something was cut may be worth less than it returned.
-        sure = (child for child in visited if self._in_chain or not self._was_cut[child])
-        return next((child for child in sure if self._returned[child] == value), -1)
+        return next((child for child in visited if self._sure[child] == value), -1)

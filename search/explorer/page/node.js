@@ -79,15 +79,15 @@ export function toggleSelected() {
 }
 
 export function fillCollapseDepth() {
-  const {model, collapsed} = first().view, [only] = [...collapsed].map((node) => model.depth(node));
-  let levels = 1;
-  for (let node = 0; node < model.count; node++) levels = Math.max(levels, model.depth(node) + 1);
-  const options = ["all", ...Array.from({length: Math.min(levels, MOST_PLIES)}, (_, i) => String(i + 1))];
+  const {model, collapsed} = first().view, [one] = collapsed, only = one === undefined ? 0 : model.depth(one);
   // If the nodes that are collapsed are not just those at one depth, choosing "all" still expands them.
-  let isWhole = true;
+  let levels = 1, isWhole = true;
   for (let node = 0; node < model.count; node++) {
-    if (collapsed.has(node) !== (model.depth(node) === only && model.children(node).length > 0)) isWhole = false;
+    const depth = model.depth(node);
+    levels = Math.max(levels, depth + 1);
+    if (collapsed.has(node) !== (depth === only && model.children(node).length > 0)) isWhole = false;
   }
+  const options = ["all", ...Array.from({length: Math.min(levels, MOST_PLIES)}, (_, i) => String(i + 1))];
   const chosen = collapsed.size === 0 ? "all" : isWhole && only <= MOST_PLIES ? String(only) : "";
   $("collapse-depth").replaceChildren(...(chosen ? [] : [new Option("…", "")]), ...options.map((text) => new Option(text, text)));
   $("collapse-depth").value = chosen;
