@@ -95,6 +95,42 @@ def read_manifest(folder: Path) -> dict[str, Run]:
         raise ShardError(f"{shown(path)}: is damaged: {printable(str(error))}") from None
 
 
+def run_folders(path: Path) -> list[Path]:
+    """Returns the folders of the runs if `path` is an archive, also of runs that its manifest lacks; else only `path`.
+
+    Raises OSError, and ShardError for a damaged manifest.
+    """
+    if not (path / MANIFEST).is_file():
+        return [path]
+    present = {file.parent.name for file in path.glob(f"*/{NAME}{ARCHIVED}")}
+    return [path / name for name in sorted(present.union(read_manifest(path)))]
+
+
+def differences(folder: Path) -> Iterator[str]:
+    """Compares the folder of a run in an archive with the manifest; yields a line for each file that differs.
+
+    Yields nothing for other folders. Raises OSError, and ShardError for a damaged manifest.
+    """
+    present = {path.name for path in folder.glob(f"{NAME}{ARCHIVED}")}
+    archive = folder.resolve().parent
+    if (folder.exists() and not present) or not (archive / MANIFEST).is_file():
+        return
+    run = read_manifest(archive).get(folder.resolve().name)
+    listed = {} if run is None else run.shards
+    for file in sorted(present.union(listed)):
+        path = folder / file
+        if file not in listed:
+            yield f"{shown(path)}: is not in {MANIFEST}"
+        elif file not in present:
+            yield f"{shown(path)}: is in {MANIFEST}, but missing"
+        elif hashlib.sha256(read_bytes(path, _MOST_BYTES)).hexdigest() != listed[file].sha256:
+            yield _differs(path)
+
+
+def _differs(path: Path) -> str:
+    return f"{shown(path)}: differs from the manifest: wrong SHA-256"
+
+
 def _manifest(runs: dict[str, Run]) -> str:
     """Returns the contents of the manifest."""
     counts = ("games", "positions", "bytes")
@@ -198,7 +234,7 @@ def restore_runs(archive: Path, folder: Path, on_shard: Callable[[int, int], Non
             raise ShardError(f"{shown(part)}: is the same shard, unfinished; finish it with `secateur datagen`")
         code = read_bytes(path, _MOST_BYTES)
         if hashlib.sha256(code).hexdigest() != sha256:
-            raise ShardError(f"{shown(path)}: differs from the manifest: wrong SHA-256")
+            raise ShardError(_differs(path))
         data = decode_archive(path, code)
         there = read_bytes(target, target.stat().st_size) if target.exists() else b""
         if not there:

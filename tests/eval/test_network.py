@@ -30,7 +30,7 @@ from tests.eval.networks import random_network
 PLIES = 60
 
 
-@pytest.mark.parametrize(("hidden", "buckets", "king_buckets"), [(32, 1, 1), (96, 8, 4), (1024, 8, 1)])
+@pytest.mark.parametrize(("hidden", "buckets", "king_buckets"), [(32, 1, 1), (96, 8, 4), (512, 8, 4), (1024, 8, 1)])
 def test_kernels_find_what_the_definition_says(hidden: int, buckets: int, king_buckets: int) -> None:
     network = random_network(2, hidden, buckets, king_buckets)
     evaluator = NetworkEvaluator(network)
@@ -196,7 +196,7 @@ STARTS = (
 )
 
 
-@pytest.mark.parametrize(("hidden", "king_buckets"), [(32, 4), (96, 1)])
+@pytest.mark.parametrize(("hidden", "king_buckets"), [(32, 4), (512, 1)])
 def test_accumulators_follow_every_line(hidden: int, king_buckets: int) -> None:
     """Random trees of moves, evaluated at some nodes and not at others, as a search does."""
     rng = random.Random(hidden)

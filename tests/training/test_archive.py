@@ -280,6 +280,40 @@ def test_restoring_checks_the_manifest(made: Path, archived: Path, tmp_path: Pat
 
 
 @compiled_only
+@pytest.mark.usefixtures("in_process")
+def test_verify_compares_an_archive_with_its_manifest(
+    made: Path, archived: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = Path(shutil.copytree(archived, tmp_path / "archive"))
+    run = archive / made.name
+    whole = run / "shard-000000.archive"
+
+    def verify(path: Path) -> tuple[int, str, str]:
+        status = datagen.main(["verify", str(path), "--quiet"])
+        return (status, *capsys.readouterr())
+
+    for path in (archive, run):
+        status, out, err = verify(path)
+        assert (status, err) == (0, "")
+        assert out.startswith("1 sound shard: 64 games, ")
+    # A sound archive of other games is in the place of the one that the manifest lists.
+    other = tmp_path / "other"
+    generate(other, QUICK, games=16)
+    kept = whole.read_bytes()
+    whole.write_bytes(encode_archive(other / "shard-000000.games"))
+    for path in (archive, run):
+        assert verify(path)[::2] == (1, f"secateur datagen: {whole}: differs from the manifest: wrong SHA-256\n")
+    whole.write_bytes(kept)
+    strange = Path(shutil.copy(whole, archive / made.name / "shard-000001.archive"))
+    status, out, err = verify(archive)
+    assert (status, err) == (1, f"secateur datagen: {strange}: is not in manifest.json\n")
+    assert out.startswith("2 sound shards, 1 problem: 128 games, ")
+    whole.unlink()
+    missing = f"secateur datagen: {whole}: is in manifest.json, but missing\n"
+    assert verify(run)[2] == f"{missing}secateur datagen: {strange}: is not in manifest.json\n"
+
+
+@compiled_only
 def test_an_archive_follows_a_run_that_has_grown(
     made: Path, archived: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

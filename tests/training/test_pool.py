@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from eval.network.format import network_digest
 from eval.training import pool as pool_module
-from eval.training.pool import TRAINING, VALIDATION, Facts, batches, build_pool, game_hashes, held_out, open_pool
+from eval.training.archive import archive_runs
+from eval.training.generation import generate
+from eval.training.pool import TRAINING, VALIDATION, Facts, batches, build_pool, game_hashes, held_out, open_pool, used
 from eval.training.samples import ALL, Filter, Samples, samples
 from eval.training.shards import ShardError, read_shard
+from tests.training.conftest import QUICK
 
 
 def bytes_of(records: Samples) -> Counter[bytes]:
@@ -40,6 +45,34 @@ def test_every_wanted_position_is_there_once(made: Path, tmp_path: Path, wanted:
     assert pool.facts == facts
     assert 20.0 <= facts.slope <= 2000.0
     assert {path.name for path in tmp_path.iterdir()} == {"training.samples", "validation.samples", "pool.json"}
+
+
+@pytest.mark.usefixtures("in_process")
+def test_runs_of_several_networks_and_variants_are_mixed(made: Path, trained: Path, tmp_path: Path) -> None:
+    """A run by the classical evaluation, one by a network in an archive, and one with other starts and another seed."""
+    by_network, other = tmp_path / "network", tmp_path / "other"
+    generate(by_network, QUICK, games=16, network=trained.read_bytes())
+    generate(other, replace(QUICK, seed=2, variant="dfrc"), games=32)
+    archive_runs([by_network], tmp_path / "archive", None, lambda done, count: None)
+    runs = [made, tmp_path / "archive" / "network", other]
+    folder = tmp_path / "pool"
+    folder.mkdir()
+    facts = build_pool(folder, runs, ALL, 0.2, 1, weights={str(other): 0.5})
+    pool = open_pool(folder)
+    found = bytes_of(pool.training) + bytes_of(pool.validation)
+    all_used = bytes_of(np.concatenate([*samples(runs[:2], ALL)]))
+    assert all_used - found == Counter()
+    rest = found - all_used
+    assert Counter() < rest < bytes_of(np.concatenate([*samples(other, ALL)]))
+    sources = {(one["network"], one["variant"], one["seed"]): one["games"] for one in facts.sources}
+    games = int(used(game_hashes(read_shard(other / "shard-000000.games")), 0.5).sum())
+    digest = network_digest(trained.read_bytes())
+    assert sources == {("", "standard", 1): 64, (digest, "standard", 1): 16, ("", "dfrc", 2): games}
+    assert (facts.shards, facts.games) == (3, 80 + games)
+    # Each run gives the same share of its positions to the first half of the file.
+    half = bytes_of(pool.training[: len(pool.training) // 2])
+    share = (half & all_used).total() / (bytes_of(pool.training) & all_used).total()
+    assert share == pytest.approx(0.5, abs=0.05)
 
 
 def test_positions_are_shuffled_well(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

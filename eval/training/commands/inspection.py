@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from engine.arguments import Parser, command, complain
+from engine.files import count_of
 from engine.progress import Steps, counted
+from eval.training.archive import differences, run_folders
 from eval.training.shards import Shard, ShardError, find_shards, read_shard
 from eval.training.statistics import statistics, statistics_text, verify
 
@@ -20,27 +23,36 @@ def _inspect(arguments: list[str]) -> int:
     action, *rest = arguments
     what = {
         "stats": "Counts games, positions, results, endings, scores and phases.",
-        "verify": "Checks all checksums, replays every game, and checks its moves, scores, ending and result.",
+        "verify": "Checks all checksums, replays every game, and checks its moves, scores, ending and result. Compares "
+        "the files of an archive with its manifest.",
     }
     parser = Parser(
         prog=f"secateur datagen {action}",
         description=f"{what[action]} Reports unsound shards and does not count their games.",
     )
-    parser.add_argument("paths", nargs="+", metavar="FOLDER|FILE", help="folders of shards, or single shards")
+    parser.add_argument("paths", nargs="+", metavar="FOLDER|FILE", help="folders of shards, archives, or single shards")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
     options = parser.parse_args(rest)
     problems: list[str] = []
 
+    def report(problem: str) -> None:
+        problems.append(problem)
+        complain("secateur datagen", problem)
+
     def sound() -> Iterator[Shard]:
-        for path in find_shards(options.paths, partial=True):
+        folders = [folder for path in options.paths for folder in run_folders(Path(path))]
+        if action == "verify":
+            for folder in folders:
+                for difference in differences(folder):
+                    report(difference)
+        for path in find_shards(folders, partial=True):
             try:
                 shard = read_shard(path)
                 if action == "verify":
                     verify(shard)
             except ShardError as error:
-                problems.append(str(error))
-                complain("secateur datagen", str(error))
+                report(str(error))
             else:
                 yield shard
 
@@ -57,7 +69,7 @@ def _inspect(arguments: list[str]) -> int:
     elif action == "stats":
         print("\n".join(statistics_text(found)))
     else:
-        bad = f", {len(problems)} unsound" if problems else ""
+        bad = f", {count_of(len(problems), 'problem')}" if problems else ""
         shards_text = "1 sound shard" if found["sound"] == 1 else f"{found['sound']} sound shards"
         print(f"{shards_text}{bad}: {found['games']} games, {found['positions']} positions")
     return 1 if problems else 0
