@@ -22,10 +22,13 @@ PIECE_MATERIAL: Final = (0, 1, 3, 3, 5, 9, 0)
 #: Material is clamped to these bounds: there were too few games with less or more.
 LEAST_MATERIAL, FULL_MATERIAL = 6, 78
 
-#: The coefficients of 1, m and m^2 in `a` and `b`, with m = material / FULL_MATERIAL. They were fitted to 19.6
-#: million positions with scores up to 400, from self-play games of the network at 300 nodes a move.
-WIN_SCORE: Final = (285.7, -425.0, 216.8)
-SPREAD: Final = (39.6, 295.3, -169.6)
+#: The digest of the network whose games the model was fitted to.
+NETWORK: Final = "bd86e4f978dd0819387cb48f64fa6295f8ba68bed7a5ab3123553b2088be74e3"
+
+#: The coefficients of 1, m and m^2 in `a` and `b`, with m = material / FULL_MATERIAL. They were fitted to 0.7 million
+#: positions with scores up to 400, from 8192 self-play games of that network at 1000 nodes a move.
+WIN_SCORE: Final = (265.0, -369.9, 187.9)
+SPREAD: Final = (40.5, 138.8, -65.5)
 
 
 class Outcome(NamedTuple):

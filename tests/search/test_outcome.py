@@ -3,12 +3,14 @@
 import chess
 import pytest
 
+from eval.network.format import shipped_network
 from search.kernels.score import MATE
 from search.outcome import (
     CERTAIN_LOSS,
     CERTAIN_WIN,
     FULL_MATERIAL,
     LEAST_MATERIAL,
+    NETWORK,
     SPREAD,
     WIN_SCORE,
     material,
@@ -26,6 +28,14 @@ def test_chances_add_up_and_are_the_other_sides_turned_round() -> None:
             assert win + draw + loss == 1000
             assert min(win, draw, loss) >= 0
             assert outcome(-score, pawns) == (loss, draw, win)
+
+
+def test_the_model_was_fitted_to_games_of_the_shipped_network() -> None:
+    """After a change of the network, `secateur wdl` fits the model again."""
+    network = shipped_network()
+    if network is None:
+        pytest.skip("no network is shipped")
+    assert network.digest() == NETWORK
 
 
 def test_a_better_score_wins_more_and_loses_less() -> None:

@@ -11,7 +11,8 @@ _EPILOG = """\
 example:
   secateur wdl data/first data/second
 
-Copy the two lines of coefficients into search/outcome.py.
+Copy the two lines of coefficients into search/outcome.py, and the digest that `secateur net` prints for the network
+that played the games.
 """
 
 
