@@ -275,22 +275,33 @@ def _screlu_dot(unit: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             values_type, _, weights_type, _, _ = signature.args
             values, start, weights, first, count = args
-            with builder.goto_entry_block():
-                sums = builder.alloca(_SUMS)
-            builder.store(_splat(_SUMS, 0), sums)
-            blocks = builder.sdiv(count, ir.Constant(_I64, BLOCK))
-            with for_range(builder, blocks) as loop:
-                offset = builder.mul(loop.index, ir.Constant(_I64, BLOCK))
+
+            def pairs(block: Any) -> Any:
+                offset = builder.mul(block, ir.Constant(_I64, BLOCK))
                 value = _load(context, builder, values_type, values, builder.add(start, offset))
                 weight = _load(context, builder, weights_type, weights, builder.add(first, offset))
-                pairs = unit.pairs(builder, unit.square(builder, _clipped(builder, value)), weight)
-                builder.store(builder.add(builder.load(sums), pairs), sums)
-            lanes = builder.load(sums)
-            total = ir.Constant(_I64, 0)
-            for lane in range(_SUMS.count):
-                element = builder.extract_element(lanes, ir.Constant(_I32, lane))
-                total = builder.add(total, builder.sext(element, _I64))
-            return total
+                return unit.pairs(builder, unit.square(builder, _clipped(builder, value)), weight)
+
+            # Two sums, for the even and the odd blocks, because each addition has to wait for the one before it.
+            with builder.goto_entry_block():
+                even, odd = builder.alloca(_SUMS), builder.alloca(_SUMS)
+            for sums in (even, odd):
+                builder.store(_splat(_SUMS, 0), sums)
+            one = ir.Constant(_I64, 1)
+            blocks = builder.sdiv(count, ir.Constant(_I64, BLOCK))
+            with for_range(builder, builder.ashr(blocks, one)) as loop:
+                block = builder.shl(loop.index, one)
+                builder.store(builder.add(builder.load(even), pairs(block)), even)
+                builder.store(builder.add(builder.load(odd), pairs(builder.or_(block, one))), odd)
+            with builder.if_then(builder.trunc(blocks, ir.IntType(1))):
+                builder.store(builder.add(builder.load(even), pairs(builder.sub(blocks, one))), even)
+            lanes = builder.add(builder.load(even), builder.load(odd))
+            wide = builder.sext(lanes, ir.VectorType(_I64, lanes.type.count))
+            name = f"llvm.vector.reduce.add.v{lanes.type.count}i64"
+            total = builder.module.globals.get(name)
+            if total is None:
+                total = ir.Function(builder.module, ir.FunctionType(_I64, [wide.type]), name)
+            return builder.call(total, [wide])
 
         return types.int64(values, types.int64, weights, types.int64, types.int64), codegen
 
