@@ -149,11 +149,11 @@ def _part(builder: Any, vector: Any, lanes: list[int]) -> Any:
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
 
 
-def _call(builder: Any, name: str, result: Any, a: Any, b: Any) -> Any:
-    """Applies the instruction `name` to two vectors of one type; returns a vector of the type `result`."""
-    function_type = ir.FunctionType(result, [a.type, b.type])
+def _call(builder: Any, name: str, result: Any, *vectors: Any) -> Any:
+    """Applies the instruction `name` to vectors of one type; returns a value of the type `result`."""
+    function_type = ir.FunctionType(result, [vector.type for vector in vectors])
     function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
-    return builder.call(function, [a, b])
+    return builder.call(function, vectors)
 
 
 def _halves(builder: Any, vector: Any) -> tuple[Any, Any]:
@@ -268,8 +268,8 @@ def _screlu_dot(unit: Any) -> Any:
 
         `values` and `weights` are int16 arrays, `count` is a multiple of BLOCK up to MAX_HIDDEN, and weights are
         within +-OUTPUT_LIMIT. Then nothing overflows: an activation is at most 510, so a pair of products is at most
-        2 * 510 * 16,384 = 16,711,680. Each of the 16 int32 lanes adds at most 1024 / 32 = 32 pairs: 534,773,760. Only
-        the sum of the lanes needs 64 bits.
+        2 * 510 * 16,384 = 16,711,680. Each of the 16 int32 lanes, over both sums, adds at most 1024 / 32 = 32 pairs:
+        534,773,760. Only the sum of the lanes needs 64 bits.
         """
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -297,11 +297,7 @@ def _screlu_dot(unit: Any) -> Any:
                 builder.store(builder.add(builder.load(even), pairs(builder.sub(blocks, one))), even)
             lanes = builder.add(builder.load(even), builder.load(odd))
             wide = builder.sext(lanes, ir.VectorType(_I64, lanes.type.count))
-            name = f"llvm.vector.reduce.add.v{lanes.type.count}i64"
-            total = builder.module.globals.get(name)
-            if total is None:
-                total = ir.Function(builder.module, ir.FunctionType(_I64, [wide.type]), name)
-            return builder.call(total, [wide])
+            return _call(builder, f"llvm.vector.reduce.add.v{lanes.type.count}i64", _I64, wide)
 
         return types.int64(values, types.int64, weights, types.int64, types.int64), codegen
 

@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from engine.files import Output, built, parse_json, printable, read_bytes, shown
+from engine.files import Output, built, parse_json, printable, read_bytes, reason, shown
 from engine.progress import say
 from eval.training.kernels.archiving import CANCELLED
 from eval.training.shards import (
@@ -95,36 +95,52 @@ def read_manifest(folder: Path) -> dict[str, Run]:
         raise ShardError(f"{shown(path)}: is damaged: {printable(str(error))}") from None
 
 
-def run_folders(path: Path) -> list[Path]:
-    """Returns the folders of the runs if `path` is an archive, also of runs that its manifest lacks; else only `path`.
+def find_runs(path: Path) -> list[tuple[Path, dict[str, Entry]]]:
+    """Returns the folders of the archived runs that `path` names, each with the manifest's entries of its files.
 
-    Raises OSError, and ShardError for a damaged manifest.
+    `path` is an archive, or the folder of a run in one; runs that the manifest lacks have no entries. Returns [] for
+    other paths, and for folders with shards that are not archived. Raises OSError, and ShardError for a damaged
+    manifest and for an archive without runs.
     """
-    if not (path / MANIFEST).is_file():
-        return [path]
-    present = {file.parent.name for file in path.glob(f"*/{NAME}{ARCHIVED}")}
-    return [path / name for name in sorted(present.union(read_manifest(path)))]
+    if any(file.suffix != ARCHIVED for file in path.glob(f"{NAME}.*")):
+        return []
+    if (path / MANIFEST).is_file():
+        runs = read_manifest(path)
+        present = {file.parent.name for file in path.glob(f"*/{NAME}{ARCHIVED}")}
+        folders = {name: path / name for name in sorted(present.union(runs))}
+        if not folders:
+            raise ShardError(f"{shown(path)}: contains no runs")
+    else:
+        folder = Path(os.path.normpath(Path.cwd() / path))  # `resolve` would follow a link out of the archive
+        if not (folder.parent / MANIFEST).is_file():
+            return []
+        runs = read_manifest(folder.parent)
+        if folder.name not in runs and not path.is_dir():
+            return []
+        folders = {folder.name: path}
+    return [(folder, runs[name].shards if name in runs else {}) for name, folder in folders.items()]
 
 
-def differences(folder: Path) -> Iterator[str]:
-    """Compares the folder of a run in an archive with the manifest; yields a line for each file that differs.
+def differences(folder: Path, listed: dict[str, Entry]) -> Iterator[tuple[Path, str]]:
+    """Compares the archived shards in a run's folder with the manifest's entries `listed`.
 
-    Yields nothing for other folders. Raises OSError, and ShardError for a damaged manifest.
+    Yields each file that differs, and a line that says how.
     """
     present = {path.name for path in folder.glob(f"{NAME}{ARCHIVED}")}
-    archive = folder.resolve().parent
-    if (folder.exists() and not present) or not (archive / MANIFEST).is_file():
-        return
-    run = read_manifest(archive).get(folder.resolve().name)
-    listed = {} if run is None else run.shards
     for file in sorted(present.union(listed)):
         path = folder / file
         if file not in listed:
-            yield f"{shown(path)}: is not in {MANIFEST}"
+            yield path, f"{shown(path)}: is not in {MANIFEST}"
         elif file not in present:
-            yield f"{shown(path)}: is in {MANIFEST}, but missing"
-        elif hashlib.sha256(read_bytes(path, _MOST_BYTES)).hexdigest() != listed[file].sha256:
-            yield _differs(path)
+            yield path, f"{shown(path)}: is in {MANIFEST}, but missing"
+        else:
+            try:
+                code = read_bytes(path, _MOST_BYTES)
+            except OSError as error:
+                yield path, f"{shown(path)}: cannot be read: {reason(error)}"
+            else:
+                if hashlib.sha256(code).hexdigest() != listed[file].sha256:
+                    yield path, _differs(path)
 
 
 def _differs(path: Path) -> str:

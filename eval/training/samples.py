@@ -39,7 +39,8 @@ class Filter:
     move; and, if `quiet` is true, positions in check and those whose best move is a capture or a promotion.
 
     The label is a mean of the scores from this position on, as expected results. Each further ply counts `lookahead` %
-    of the ply before, and the result takes the place of all plies after the end: 0 gives the score, 100 the result.
+    of the ply before, and the result takes the place of all plies after the end: 0 gives the score, 100 the result. If
+    the game ended by its length, the last score takes the place of the result.
     Later searches of the same line see further, and errors that change from ply to ply cancel. (This is the lambda
     return of R. S. Sutton, "Learning to predict by the methods of temporal differences", 1988.)
     """

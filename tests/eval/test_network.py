@@ -196,7 +196,7 @@ STARTS = (
 )
 
 
-@pytest.mark.parametrize(("hidden", "king_buckets"), [(32, 4), (512, 1)])
+@pytest.mark.parametrize(("hidden", "king_buckets"), [(32, 4), (96, 1), (512, 1)])
 def test_accumulators_follow_every_line(hidden: int, king_buckets: int) -> None:
     """Random trees of moves, evaluated at some nodes and not at others, as a search does."""
     rng = random.Random(hidden)

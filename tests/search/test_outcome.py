@@ -31,7 +31,10 @@ def test_chances_add_up_and_are_the_other_sides_turned_round() -> None:
 
 
 def test_the_model_was_fitted_to_games_of_the_shipped_network() -> None:
-    """After a change of the network, `secateur wdl` fits the model again."""
+    """After a change of the network, `secateur wdl` fits the model again.
+
+    The digest also covers the policy: after a change of the policy alone, only the digest has to be replaced.
+    """
     network = shipped_network()
     if network is None:
         pytest.skip("no network is shipped")

@@ -282,35 +282,68 @@ def test_restoring_checks_the_manifest(made: Path, archived: Path, tmp_path: Pat
 @compiled_only
 @pytest.mark.usefixtures("in_process")
 def test_verify_compares_an_archive_with_its_manifest(
-    made: Path, archived: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive = Path(shutil.copytree(archived, tmp_path / "archive"))
+    archive, other = tmp_path / "archive", tmp_path / "other"
+    generate(other, QUICK, games=16)
+    archive_runs([made, other], archive, None, no_report)
     run = archive / made.name
     whole = run / "shard-000000.archive"
 
-    def verify(path: Path) -> tuple[int, str, str]:
+    def verify(path: Path | str) -> tuple[int, str, list[str]]:
         status = datagen.main(["verify", str(path), "--quiet"])
-        return (status, *capsys.readouterr())
+        out, err = capsys.readouterr()
+        return status, out, err.replace("secateur datagen: ", "").splitlines()
 
-    for path in (archive, run):
-        status, out, err = verify(path)
-        assert (status, err) == (0, "")
-        assert out.startswith("1 sound shard: 64 games, ")
-    # A sound archive of other games is in the place of the one that the manifest lists.
-    other = tmp_path / "other"
-    generate(other, QUICK, games=16)
+    monkeypatch.chdir(run)
+    for path, games in ((archive, 80), (run, 64), (".", 64), ("..", 80)):
+        status, out, problems = verify(path)
+        assert (status, problems) == (0, [])
+        assert f"sound shard{'s' if games == 80 else ''}: {games} games, " in out
+    assert datagen.main(["stats", str(archive), "--quiet", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["games"] == 80
+    # The archive of other games, sound in itself, is in the place of the one that the manifest lists.
     kept = whole.read_bytes()
-    whole.write_bytes(encode_archive(other / "shard-000000.games"))
+    shutil.copy(archive / "other" / whole.name, whole)
     for path in (archive, run):
-        assert verify(path)[::2] == (1, f"secateur datagen: {whole}: differs from the manifest: wrong SHA-256\n")
-    whole.write_bytes(kept)
-    strange = Path(shutil.copy(whole, archive / made.name / "shard-000001.archive"))
-    status, out, err = verify(archive)
-    assert (status, err) == (1, f"secateur datagen: {strange}: is not in manifest.json\n")
-    assert out.startswith("2 sound shards, 1 problem: 128 games, ")
+        assert verify(path)[::2] == (1, [f"{whole}: differs from the manifest: wrong SHA-256"])
+    assert datagen.main(["verify", str(archive), "--quiet", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["sound"], len(found["problems"])) == (1, 1)
     whole.unlink()
-    missing = f"secateur datagen: {whole}: is in manifest.json, but missing\n"
-    assert verify(run)[2] == f"{missing}secateur datagen: {strange}: is not in manifest.json\n"
+    whole.mkdir()
+    status, out, problems = verify(archive)
+    assert (status, len(problems)) == (1, 1)
+    assert problems[0].startswith(f"{whole}: cannot be read: ")
+    assert out.startswith("1 sound shard, 1 problem: 16 games, ")
+    whole.rmdir()
+    # A file in a folder that the manifest does not list, and a run that is elsewhere.
+    strange = archive / "strange" / whole.name
+    strange.parent.mkdir()
+    strange.write_bytes(kept)
+    (archive / "other").rename(tmp_path / "moved")
+    (archive / "other").symlink_to(tmp_path / "moved")
+    problems = [f"{whole}: is in manifest.json, but missing", f"{strange}: is not in manifest.json"]
+    assert verify(archive)[::2] == (1, problems)
+    assert verify(archive / "other")[::2] == (0, [])
+    for path in (run, strange.parent):
+        assert verify(path)[::2] == (1, [problem for problem in problems if str(path) in problem])
+    # A run whose folder is gone.
+    (archive / "other").unlink()
+    problems.insert(1, f"{archive / 'other' / whole.name}: is in manifest.json, but missing")
+    assert sorted(verify(archive)[2]) == sorted(problems)
+
+
+@compiled_only
+def test_a_folder_with_games_is_no_archive(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = Path(shutil.copytree(made, tmp_path / "data" / "run"))
+    (tmp_path / "data" / MANIFEST).write_text("something else")
+    assert datagen.main(["verify", str(data), "--quiet"]) == 0
+    assert datagen.main(["verify", str(tmp_path / "data"), "--quiet"]) == 1
+    assert f"{tmp_path / 'data' / MANIFEST}: is damaged: " in capsys.readouterr().err
+    (tmp_path / "data" / MANIFEST).write_text('{"runs": {}}')
+    assert datagen.main(["verify", str(tmp_path / "data"), "--quiet"]) == 1
+    assert capsys.readouterr().err == f"secateur datagen verify: {tmp_path / 'data'}: contains no runs\n"
 
 
 @compiled_only

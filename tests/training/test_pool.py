@@ -15,7 +15,7 @@ from eval.training import pool as pool_module
 from eval.training.archive import archive_runs
 from eval.training.generation import generate
 from eval.training.pool import TRAINING, VALIDATION, Facts, batches, build_pool, game_hashes, held_out, open_pool, used
-from eval.training.samples import ALL, Filter, Samples, samples
+from eval.training.samples import ALL, Filter, Samples, samples, shard_samples
 from eval.training.shards import ShardError, read_shard
 from tests.training.conftest import QUICK
 
@@ -48,31 +48,33 @@ def test_every_wanted_position_is_there_once(made: Path, tmp_path: Path, wanted:
 
 
 @pytest.mark.usefixtures("in_process")
-def test_runs_of_several_networks_and_variants_are_mixed(made: Path, trained: Path, tmp_path: Path) -> None:
+def test_runs_of_several_networks_and_variants_are_mixed(
+    made: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A run by the classical evaluation, one by a network in an archive, and one with other starts and another seed."""
     by_network, other = tmp_path / "network", tmp_path / "other"
     generate(by_network, QUICK, games=16, network=trained.read_bytes())
     generate(other, replace(QUICK, seed=2, variant="dfrc"), games=32)
     archive_runs([by_network], tmp_path / "archive", None, lambda done, count: None)
     runs = [made, tmp_path / "archive" / "network", other]
+    monkeypatch.setattr(pool_module, "BUCKET", 1000)
     folder = tmp_path / "pool"
     folder.mkdir()
     facts = build_pool(folder, runs, ALL, 0.2, 1, weights={str(other): 0.5})
     pool = open_pool(folder)
-    found = bytes_of(pool.training) + bytes_of(pool.validation)
-    all_used = bytes_of(np.concatenate([*samples(runs[:2], ALL)]))
-    assert all_used - found == Counter()
-    rest = found - all_used
-    assert Counter() < rest < bytes_of(np.concatenate([*samples(other, ALL)]))
+    shard = read_shard(other / "shard-000000.games")
+    chosen = used(game_hashes(shard), 0.5)
+    parts = [bytes_of(np.concatenate([*samples(run, ALL)])) for run in runs[:2]]
+    parts.append(bytes_of(shard_samples(shard, ALL, chosen)))
+    assert bytes_of(pool.training) + bytes_of(pool.validation) == parts[0] + parts[1] + parts[2]
+    digest, games = network_digest(trained.read_bytes()), int(chosen.sum())
     sources = {(one["network"], one["variant"], one["seed"]): one["games"] for one in facts.sources}
-    games = int(used(game_hashes(read_shard(other / "shard-000000.games")), 0.5).sum())
-    digest = network_digest(trained.read_bytes())
     assert sources == {("", "standard", 1): 64, (digest, "standard", 1): 16, ("", "dfrc", 2): games}
     assert (facts.shards, facts.games) == (3, 80 + games)
-    # Each run gives the same share of its positions to the first half of the file.
-    half = bytes_of(pool.training[: len(pool.training) // 2])
-    share = (half & all_used).total() / (bytes_of(pool.training) & all_used).total()
-    assert share == pytest.approx(0.5, abs=0.05)
+    # Half of each run's positions are in the first half of the file.
+    first, all_of_them = bytes_of(pool.training[: len(pool.training) // 2]), bytes_of(pool.training)
+    for part in parts:
+        assert (first & part).total() / (all_of_them & part).total() == pytest.approx(0.5, abs=0.07)
 
 
 def test_positions_are_shuffled_well(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

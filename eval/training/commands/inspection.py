@@ -9,13 +9,13 @@ from pathlib import Path
 from engine.arguments import Parser, command, complain
 from engine.files import count_of
 from engine.progress import Steps, counted
-from eval.training.archive import differences, run_folders
+from eval.training.archive import differences, find_runs
 from eval.training.shards import Shard, ShardError, find_shards, read_shard
 from eval.training.statistics import statistics, statistics_text, verify
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the command that `arguments[0]` names; returns the exit status, 1 if a shard is unsound."""
+    """Runs the command that `arguments[0]` names; returns the exit status, 1 if it reports a problem."""
     return command(f"secateur datagen {arguments[0]}")(_inspect)(arguments)
 
 
@@ -40,13 +40,24 @@ def _inspect(arguments: list[str]) -> int:
         problems.append(problem)
         complain("secateur datagen", problem)
 
-    def sound() -> Iterator[Shard]:
-        folders = [folder for path in options.paths for folder in run_folders(Path(path))]
-        if action == "verify":
-            for folder in folders:
-                for difference in differences(folder):
+    def found_shards() -> Iterator[Path]:
+        """Yields the shards to read, without the files that differ from their manifest."""
+        for path in map(Path, options.paths):
+            runs = find_runs(path)
+            if not runs:
+                yield from find_shards([path], partial=True)
+            for folder, listed in runs:
+                differ = dict(differences(folder, listed)) if action == "verify" else {}
+                for difference in differ.values():
                     report(difference)
-        for path in find_shards(folders, partial=True):
+                try:
+                    yield from (shard for shard in find_shards([folder], partial=True) if shard not in differ)
+                except ShardError as error:
+                    if not differ:
+                        report(str(error))
+
+    def sound() -> Iterator[Shard]:
+        for path in found_shards():
             try:
                 shard = read_shard(path)
                 if action == "verify":
