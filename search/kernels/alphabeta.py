@@ -1,7 +1,8 @@
 """Principal variation search: numbered blocks give each technique's condition, formula and, if measured, worth.
 
-Most techniques were measured with the classical evaluation, in 200 games at 8000 nodes a move. The ledger gives the
-commit, the number of games and the search limit of each measurement.
+All worths of whole techniques (ledger ids that end in -tuned) come from one run of 5,772 games with the network at
+10,000 nodes a move, in which each side lacked each technique at random. The ledger gives the commit, the number of
+games and the search limit of the other measurements.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #               without a capture or pawn move, because TT entries do not contain the number of these plies
     #      formula  tt_score; without a cutoff, tt_move and the stored evaluation are still used. After a fail high, a
     #               quiet tt_move gets tt_move_share % of the bonus for a cutoff (as in Stockfish)
-    #      worth    not measured; of the bonus  +16.6 +- 17.8  [ledger: idea-table-bonus]
+    #      worth    +95.7 +- 15.3  [ledger: tt-cutoffs-tuned]
+    #               of the bonus  +17.9 +- 15.1  [ledger: tt-move-bonus-tuned]
     tt_move = np.int64(NO_MOVE)  # it may be illegal here: its users check
     raw_eval = np.int64(NO_SCORE)
     tt_score = np.int64(NO_SCORE)
@@ -154,7 +156,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      when     not in check, and the tunable `improving` is not 0; otherwise improving = 0
     #      formula  improving = 1 if static_eval exceeds that of two plies ago (if the side to move was in check then,
     #               that of four plies ago) or if neither of these exists; otherwise improving = 0
-    #      worth    not measured
+    #      worth    +91.1 +- 15.3  [ledger: improving-tuned]
     improving = node.is_improving(worker, ply)
     trace.evaluated(worker, ply, eval, improving)
     # Killers are for siblings, so the next ply starts without any. Cutoffs two plies below are counted from 0.
@@ -169,7 +171,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         # 8. Razoring: if eval is this far below alpha, only a noisy move or a check is likely to beat alpha.
         #      when     depth <= razor_depth, alpha is not a mate for us
         #      formula  eval + razor_base + razor_slope * depth * depth <= alpha, and quiescence fails low
-        #      worth    +5.4 +- 16.9  [ledger: razoring-network]
+        #      worth    -6.3 +- 15.2  [ledger: razoring-tuned]
         if (
             depth <= tune.razor_depth
             and alpha < MATE_BOUND
@@ -185,7 +187,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         # 9. Reverse futility: if eval is this far above beta, the opponent is unlikely to catch up in time.
         #      when     depth <= rfp_depth
         #      formula  eval - rfp_margin * (depth - improving) >= beta; returns the mean of eval and beta
-        #      worth    +43.7 +- 35.5  [ledger: reverse-futility]
+        #      worth    +127.3 +- 16.1  [ledger: reverse-futility-tuned]
         if depth <= tune.rfp_depth and eval - tune.rfp_margin * (depth - improving) >= beta:
             return trace.ended(worker, trace.REVERSE_FUTILITY, (eval + beta) // 2)
 
@@ -195,7 +197,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #      formula  R = nmp_base + depth / nmp_depth_divisor + min((eval - beta) / nmp_eval_divisor, nmp_eval_max)
         #      verify   from nmp_verify_depth on, a search of this position to depth - R must also fail high. It has no
         #               null moves in its first nmp_verify_share % of plies, and verifies no later one (as in Stockfish)
-        #      worth    +5.2 +- 40.0  [ledger: null-move]
+        #      worth    +26.6 +- 16.1  [ledger: null-move-tuned]
+        #               of the verification  +0.4 +- 15.7  [ledger: null-move-verification-tuned]
         if (
             depth >= tune.nmp_depth
             and eval >= beta
@@ -234,7 +237,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #               probcut_reduction is below probcut_beta; only noisy moves with SEE >= probcut_beta - static_eval
         #      formula  probcut_beta = beta + probcut_margin; quiescence and then a search to depth - probcut_reduction
         #               must score at least probcut_beta; returns score - probcut_margin, but a mate score unchanged
-        #      worth    +13.9 +- 38.3  [ledger: probcut]
+        #      worth    +7.3 +- 15.5  [ledger: probcut-tuned]
         probcut_beta = beta + tune.probcut_margin
         probe_depth = max(depth - tune.probcut_reduction, 0)
         if (
@@ -271,7 +274,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     # 12. Internal iterative reduction: without a TT move the ordering is poor. The next iteration may have one.
     #      when     depth >= iir_depth, no TT move, PV or cut node, not at the root, not in a singular search
     #      formula  depth - 1
-    #      worth    in all nodes, not only PV and cut nodes  -20.9 +- 38.9  [ledger: internal-reduction]
+    #      worth    -0.3 +- 16.4  [ledger: internal-iterative-reduction-tuned]
     if ply > 0 and depth >= tune.iir_depth and tt_move == NO_MOVE and excluded == NO_MOVE and (is_pv or cut_node != 0):
         depth -= 1
     trace.shortened(worker, depth)
@@ -286,7 +289,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #               if score < singular_beta: +1 ply; +2 if by more than double_extension_margin, except in PV nodes
     #               else if singular_beta >= beta: returns singular_beta (multi-cut)
     #               else if tt_score >= beta, or in cut nodes: negative_extension plies less
-    #      worth    +31.4 +- 40.0  [ledger: singular-extension]
+    #      worth    +32.8 +- 15.0  [ledger: singular-extension-tuned]
     #               from depth 5, not 7  +15.3 +- 9.6  [ledger: idea-singular-five]
     #               in PV nodes from depth 7, not 5  +18.0 +- 15.9  [ledger: idea-singular-pv]
     #               of negative_extension in cut nodes  +7.0 +- 16.9  [ledger: idea-negative-cut]
@@ -366,14 +369,14 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 # SEE pruning of noisy moves: the remaining depth is unlikely to win back the lost material.
                 #   when     depth <= see_depth
                 #   formula  SEE < -see_noisy_margin * depth
-                #   worth    of noisy and quiet moves together  +85.0 +- 46.7  [ledger: exchange-pruning]
+                #   worth    of noisy and quiet moves together  +63.9 +- 15.9  [ledger: exchange-pruning-tuned]
                 if depth <= tune.see_depth and not see_ge(position, move, -tune.see_noisy_margin * depth):
                     trace.skipped(worker, ply, move, trace.EXCHANGE_NOISY)
                     continue
             else:
                 # Late move pruning: if this many quiet moves have failed, later ones most likely fail, too.
                 #   formula  quiet moves searched >= lmp_base + depth * depth, half as many if not improving
-                #   worth    +99.9 +- 40.1  [ledger: late-move-pruning]
+                #   worth    +62.1 +- 15.7  [ledger: late-move-pruning-tuned]
                 if quiet_count >= lmp_limit:
                     frame.skip_quiets = 1
                     trace.skipped(worker, ply, move, trace.LATE_MOVE)
@@ -381,7 +384,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 # Futility: if the evaluation is this far below alpha, a quiet move is unlikely to raise it enough.
                 #   when     not in check, lmr_depth <= futility_depth, alpha is not a mate for us
                 #   formula  static_eval + futility_base + futility_slope * lmr_depth <= alpha
-                #   worth    +22.6 +- 44.5  [ledger: futility]
+                #   worth    +45.5 +- 16.4  [ledger: futility-tuned]
                 if not in_check and lmr_depth <= tune.futility_depth and alpha < MATE_BOUND:
                     futility_value = frame.static_eval + tune.futility_base + tune.futility_slope * lmr_depth
                     if futility_value <= alpha:
@@ -393,7 +396,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 # History pruning: the move has often failed before.
                 #   when     lmr_depth <= history_pruning_depth
                 #   formula  history < -history_pruning_margin * depth
-                #   worth    +13.9 +- 31.6  [ledger: history-pruning]
+                #   worth    +5.8 +- 15.4  [ledger: history-pruning-tuned]
                 if lmr_depth <= tune.history_pruning_depth and history < -tune.history_pruning_margin * depth:
                     trace.skipped(worker, ply, move, trace.BAD_HISTORY)
                     continue
@@ -410,10 +413,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes); at least one ply is left
         #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move among those searched), plus the terms
         #               below, one per line (lmr_check after the move is made)
-        #      worth    of lmr_tt_noisy  +10.1 +- 9.9  [ledger: idea-table-noisy]
-        #               of lmr_cutoffs  +28.5 +- 9.9  [ledger: idea-cutoffs]
-        #               of lmr_capture_divisor  +5.6 +- 16.7  [ledger: idea-capture-reduction]
-        #               of the whole  +188.5 +- 47.6  [ledger: late-move-reduction]
+        #      worth    of lmr_tt_noisy  -2.2 +- 15.4  [ledger: lmr-tt-noisy-tuned]
+        #               of lmr_cutoffs  +13.6 +- 15.5  [ledger: lmr-cutoffs-tuned]
+        #               of lmr_capture_divisor  +1.9 +- 15.2  [ledger: lmr-capture-history-tuned]
+        #               of the whole  +134.4 +- 17.0  [ledger: late-move-reduction-tuned]
         is_killer = move == frame.killers[0] or move == frame.killers[1]
         if is_quiet:
             reduction -= 100 * history // tune.lmr_history_divisor
@@ -442,7 +445,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #      formula  first move: (alpha, beta); others: (alpha, alpha + 1), reduced. If reduced and score > alpha:
         #               the same window to the full depth, a ply deeper if score > best_score + deeper_margin, a ply
         #               shallower if score < best_score + shallower_margin. Then, if score > alpha: (alpha, beta)
-        #      worth    of the ply deeper or shallower  +13.5 +- 17.5  [ledger: deeper-shallower-network]
+        #      worth    of the ply deeper or shallower  +6.3 +- 15.4  [ledger: deeper-shallower-tuned]
         new_depth = depth - 1
         if move == tt_move:
             new_depth += extension

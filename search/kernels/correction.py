@@ -11,7 +11,7 @@ other features come from Stockfish.)
            correction_moves. After a search, error = its value - the static evaluation, in centipawns. `gravity` adds
            correction_rate / 1000 * depth * error, clamped to +-_MAX_BONUS, to each of the entries, which are in
            sixteenths of a centipawn and within +-CORRECTION_LIMIT
-  worth    +45.4 +- 36.0  [ledger: correction-history]
+  worth    +26.5 +- 15.8  [ledger: correction-history-tuned]
 """
 
 from __future__ import annotations

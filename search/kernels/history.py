@@ -1,12 +1,12 @@
 """Histories: how well moves have done. Cutoffs update them; move ordering, pruning and reductions read them.
 
-    table                  index                                        worth
-    butterfly_history      [color][is the origin attacked]              not measured; with the attacks
-                           [is the target attacked][origin][target]     +13.9 +- 19.3  [ledger: threats]
-    continuation_history   [earlier move][move], 1 and 2 plies back     -5.2 +- 37.3  [ledger: continuation-history]
-    capture_history        [color][piece][target][captured piece]       +10.4 +- 39.9  [ledger: capture-history]
-    killers                [ply], two moves, tried before the quiets    both: +6.2 +- 16.7  [ledger: killers-network]
-    counter_moves          [earlier move], tried after the killers      alone: +5.9 +- 10.0  [ledger: idea-counters]
+    table                  index                                     worth
+    butterfly_history      [color][is the origin attacked]
+                           [is the target attacked][origin][target]  +91.8 +- 16.5  [ledger: butterfly-history-tuned]
+    continuation_history   [earlier move][move], 1 and 2 plies back  +40.0 +- 15.6  [ledger: continuation-history-tuned]
+    capture_history        [color][piece][target][captured piece]    +0.5 +- 15.7  [ledger: capture-history-tuned]
+    killers                [ply], two moves, tried before quiets     -6.1 +- 15.6  [ledger: killers-tuned]
+    counter_moves          [earlier move], tried after the killers   -1.4 +- 15.6  [ledger: counter-moves-tuned]
 
 `gravity` is the update formula of the first three tables. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
 The first two are added up for quiet moves, with the weights butterfly_weight, answer_weight and follow_up_weight.

@@ -174,7 +174,7 @@ def _add_quiets(worker, tt, ply):
     mostly from positions where the move gave no check. (Stockfish does the same.) If `frame.rated` is 1, the policy's
     rating, times `policy_weight`, is added to the histories.
 
-    worth  of check_bonus  +16.8 +- 10.0  [ledger: idea-check-bonus]
+    worth  of check_bonus  +9.7 +- 16.2  [ledger: check-bonus-tuned]
     """
     frame = worker.stack[ply]
     position = frame.position
