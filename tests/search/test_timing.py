@@ -114,45 +114,84 @@ def test_pondering_plans_more() -> None:
 
 # -- whole games ---------------------------------------------------------------------------------------------------
 
-TIME_CONTROLS = [(60_000, 0, None), (10_000, 100, None), (1000, 10, None), (100, 10, None), (60_000, 0, 40)]
+TIME_CONTROLS = [
+    (60_000, 0, None),
+    (60_000, 600, None),
+    (10_000, 100, None),
+    (1000, 10, None),
+    (100, 10, None),
+    (60_000, 0, 40),
+    (300_000, 0, None),
+]
 
 
-def play(control: tuple[int, int, int | None], moves: int, lag: float, hard_share: float, seed: int = 0) -> float:
-    """The least time on the clock in a game, in milliseconds.
+def play(
+    control: tuple[int, int, int | None],
+    moves: int,
+    lag: float,
+    hard_share: float,
+    seed: int = 0,
+    predicted: float | None = None,
+) -> list[float]:
+    """The time on the clock after each move of a game, before the increment, in milliseconds.
 
-    Each move takes a scaled soft limit, or with the chance `hard_share` its hard limit, and `lag` more.
+    Each move takes a scaled soft limit, or with the chance `hard_share` its hard limit, and `lag` more. An engine that
+    ponders has thought long enough when the opponent plays a predicted move, a share `predicted` of all moves. None:
+    it does not ponder.
     """
+    ponders = predicted is not None
     time_left, increment, per_control = control
     rng = random.Random(seed)
-    left = least = float(time_left)
+    left = float(time_left)
+    clock = []
     for move in range(moves):
         to_go = None if per_control is None else per_control - move % per_control
-        budget = budget_for(Limits(clock=Clock(max(int(left), 1), increment, to_go)), 10, move_number=move + 1)
+        limits = Limits(clock=Clock(max(int(left), 1), increment, to_go))
+        budget = budget_for(limits, 10, ponders=ponders, move_number=move + 1)
         spent = budget.hard if rng.random() < hard_share else min(budget.soft * rng.uniform(0.5, 2), budget.hard)
-        left -= spent + lag
-        least = min(least, left)
+        left -= lag if predicted is not None and rng.random() < predicted else spent + lag
+        clock.append(left)
         left += increment
         if to_go == 1:
             left += time_left
-    return least
+    return clock
 
 
+@pytest.mark.parametrize("predicted", [None, 0.5])
 @pytest.mark.parametrize("control", TIME_CONTROLS)
-def test_a_game_of_300_moves_never_runs_out(control: tuple[int, int, int | None]) -> None:
+def test_a_game_of_300_moves_never_runs_out(control: tuple[int, int, int | None], predicted: float | None) -> None:
     for seed in range(5):
-        assert play(control, 300, lag=2, hard_share=0.05, seed=seed) > 0
+        assert min(play(control, 300, lag=2, hard_share=0.05, seed=seed, predicted=predicted)) > 0
 
 
 @pytest.mark.parametrize("control", [control for control in TIME_CONTROLS if control[0] > 100])
 def test_losing_the_overhead_loses_no_game(control: tuple[int, int, int | None]) -> None:
     """If every move loses the whole overhead, there is still time for a game of ordinary length."""
     for seed in range(5):
-        assert play(control, 120, lag=10, hard_share=0.05, seed=seed) > 0
+        assert min(play(control, 120, lag=10, hard_share=0.05, seed=seed)) > 0
 
 
-@pytest.mark.parametrize("control", [*TIME_CONTROLS[:4], (60_000, 0, 30)])
+@pytest.mark.parametrize("control", [*TIME_CONTROLS[:5], (60_000, 0, 30)])
 def test_explosions_in_a_row_cost_no_game(control: tuple[int, int, int | None]) -> None:
-    assert play(control, 25, lag=1, hard_share=1) > 0
+    assert min(play(control, 25, lag=1, hard_share=1)) > 0
+
+
+@pytest.mark.parametrize("predicted", [None, 0.0, 0.3])
+@pytest.mark.parametrize(
+    ("control", "moves", "most"),
+    [
+        ((60_000, 600, None), 60, 0.1),
+        ((10_000, 100, None), 60, 0.1),
+        ((60_000, 0, None), 80, 0.15),
+        ((300_000, 0, None), 80, 0.15),
+        ((60_000, 0, 40), 40, 0.05),
+    ],
+)
+def test_a_long_game_uses_the_clock(
+    control: tuple[int, int, int | None], moves: int, most: float, predicted: float | None
+) -> None:
+    for seed in range(5):
+        assert play(control, moves, lag=1, hard_share=0.05, seed=seed, predicted=predicted)[-1] < most * control[0]
 
 
 # -- between iterations --------------------------------------------------------------------------------------------
