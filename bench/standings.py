@@ -1,19 +1,25 @@
 """The tables in docs/strength.md that `secateur ledger --write` makes from the ledger.
 
-The first has a row for each record of a match or a suite whose id begins with `goal-`, the second one for each
-technique that a run of `secateur ablation` with the suffix `tuned` measured. Each is between two lines (see `marks`).
+    strength    each record of a match or a suite whose id begins with `goal-`
+    techniques  each technique that a run of `secateur ablation` with the suffix `tuned` measured
+    parameters  each tunable that games measured up against down, with its value before the tuning runs
+    levels      the levels of limited strength with their measured ratings (`strength/levels.json`)
+
+Each table is between two lines (see `marks`). `secateur rate --json` prints the rating list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bench import markdown
 from bench.records import LedgerError, Record, SuiteRecord, load, load_suites, quote
-from engine.files import Output, read_bytes, shown
+from engine.files import Output, parse_json, read_bytes, shown
+from search.strength import LEVELS
 from search.techniques import TECHNIQUES
+from search.tunables import TUNABLES
 
 GOAL: Final = "goal-"
 ABLATION: Final = "tuned"
@@ -21,7 +27,7 @@ _HEADING: Final = b"# Strength"
 
 
 def marks(name: str) -> tuple[str, str]:
-    """Returns the lines before and after the table `name`, which is `strength` or `techniques`."""
+    """Returns the lines before and after the table `name`."""
     return f"<!-- {name}: begin -->\n", f"\n<!-- {name}: end -->"
 
 
@@ -32,9 +38,8 @@ def write_page(page: Path, folder: Path) -> None:
     """
     if not page.is_file():
         return
-    text, matches = read_bytes(page, limit=1 << 20).decode("utf-8"), load(folder)
-    tables = {"strength": goals(matches, load_suites(folder).values()), "techniques": techniques(matches)}
-    for name, lines in tables.items():
+    text = read_bytes(page, limit=1 << 20).decode("utf-8")
+    for name, lines in tables(folder).items():
         begin, end = marks(name)
         before, found_begin, rest = text.partition(begin)
         _, found_end, after = rest.partition(end)
@@ -42,6 +47,34 @@ def write_page(page: Path, folder: Path) -> None:
             raise LedgerError(f"{shown(page)}: has no lines {begin.strip()} and {end.strip()}")
         text = f"{before}{begin}{lines}{end}{after}"
     Output(page, lambda head: head.startswith(_HEADING), "page about strength").replace(text)
+
+
+def tables(folder: Path) -> dict[str, str]:
+    """Returns the tables by name, as Markdown. Raises LedgerError, and OSError if a file cannot be read."""
+    matches = load(folder)
+    return {
+        "strength": goals(matches, load_suites(folder).values()),
+        "techniques": techniques(matches),
+        "parameters": parameters(matches, _before(folder / "tuning" / "network-first.jsonl")),
+        "levels": _levels(folder / "strength" / "levels.json"),
+    }
+
+
+def _levels(path: Path) -> str:
+    """Returns `levels` of the rating list in `path`. Raises LedgerError if it is not one, OSError if it is missing."""
+    try:
+        return levels(parse_json(read_bytes(path, limit=1 << 20)))
+    except (ValueError, KeyError, TypeError) as error:
+        raise LedgerError(f"{shown(path)}: is not a rating list: {error}") from None
+
+
+def _before(path: Path) -> dict[str, int]:
+    """Returns the values by name with which a tuning run began. Raises LedgerError and OSError."""
+    head, _, _ = read_bytes(path, limit=1 << 22).partition(b"\n")
+    try:
+        return {name: value for name, value, *_ in parse_json(head)["settings"]["parameters"]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise LedgerError(f"{shown(path)}: is not the state of a tuning run: {error}") from None
 
 
 def goals(records: Iterable[Record], suites: Iterable[SuiteRecord]) -> str:
@@ -68,3 +101,28 @@ def techniques(records: Iterable[Record]) -> str:
     found = [(one.title, by_id[f"{one.key}-{ABLATION}"]) for one in TECHNIQUES if f"{one.key}-{ABLATION}" in by_id]
     found.sort(key=lambda row: -(row[1].elo or 0.0))
     return markdown.table(("technique", "Elo"), ((title, quote(record)) for title, record in found))
+
+
+def parameters(records: Iterable[Record], before: Mapping[str, int]) -> str:
+    """Returns the table of the tunables that have a record `step-NAME`, with their values `before` the tuning runs."""
+    by_id = {record.id: record for record in records}
+    found = ((one, by_id.get(f"step-{one.name.replace('_', '-')}")) for one in TUNABLES)
+    rows = (
+        (
+            f"`{one.name}`",
+            f"{before.get(one.name, '-')}",
+            f"{one.default}",
+            record.what.removeprefix(f"{one.name} "),
+            quote(record),
+        )
+        for one, record in found
+        if record is not None
+    )
+    return markdown.table(("parameter", "before", "now", "measured", "Elo"), rows, (1, 2))
+
+
+def levels(listed: Mapping[str, Any]) -> str:
+    """Returns the table of the levels in `search.strength`, with the errors of their ratings in a rating list."""
+    errors = {line["name"]: line["error"] for line in listed["ratings"]}
+    rows = ((f"{one.elo}", f"{errors[one.name]:.0f}", f"{one.nodes:,}", f"{one.oversight:g} %") for one in LEVELS)
+    return markdown.table(("`UCI_Elo`", "+-", "nodes a move", "oversight"), rows, (0, 1, 2, 3))

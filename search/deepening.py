@@ -78,7 +78,6 @@ def set_root(worker: Any, root: Root, node_limit: int) -> None:
     worker["reports"] = 0
     worker["failed"] = 0
     stack = worker["stack"]
-    stack["killers"] = 0
     stack["move"] = 0
     stack["excluded"] = 0
     stack["continuation"] = NO_CONTINUATION

@@ -40,24 +40,20 @@ TUNABLES: Final = (
     Tunable("tt_cutoffs", 1, 0, 1, 1),
     # Aspiration: least depth; half the first window in centipawns; the factor by which a failure widens it, in %.
     Tunable("aspiration_depth", 4, 2, 8, 1),
-    Tunable("aspiration_window", 22, 5, 80, 8),
-    Tunable("aspiration_growth", 184, 125, 400, 30),
+    Tunable("aspiration_window", 16, 5, 80, 8),
+    Tunable("aspiration_growth", 200, 125, 400, 30),
     # Correction history: weights of pawns, of each side's pieces and of the last two moves, in hundredths.
-    Tunable("correction_pawns", 46, 0, 300, 30),
+    Tunable("correction_pawns", 25, 0, 300, 30),
     Tunable("correction_pieces", 91, 0, 300, 30),
-    Tunable("correction_moves", 106, 0, 300, 30),
+    Tunable("correction_moves", 150, 0, 300, 30),
     # Correction history: the most that an error of 1000 centipawns moves an entry per ply of depth, in sixteenths of a
     # centipawn.
-    Tunable("correction_rate", 209, 30, 400, 36),
+    Tunable("correction_rate", 245, 30, 400, 36),
     # Improving: whether the search compares the evaluation with that of the side's last turn, 0 or 1.
     Tunable("improving", 1, 0, 1, 1),
-    # Razoring: greatest depth; margin = base + slope * depth * depth, centipawns.
-    Tunable("razor_depth", 4, 0, 8, 1),
-    Tunable("razor_base", 253, 50, 500, 40),
-    Tunable("razor_slope", 236, 50, 400, 30),
     # Reverse futility: greatest depth; margin for each ply of depth, centipawns.
     Tunable("rfp_depth", 8, 4, 12, 1),
-    Tunable("rfp_margin", 50, 30, 150, 12),
+    Tunable("rfp_margin", 42, 30, 150, 12),
     # Null move: least depth; R = base + depth / divisor + min((eval - beta) / eval divisor, eval max). The null move is
     # searched to depth - R.
     Tunable("nmp_depth", 3, 1, 5, 1),
@@ -72,7 +68,7 @@ TUNABLES: Final = (
     # ProbCut: least depth; how far above beta a noisy move's score must be, centipawns; how many plies shallower the
     # move is searched.
     Tunable("probcut_depth", 5, 3, 10, 1),
-    Tunable("probcut_margin", 206, 60, 400, 32),
+    Tunable("probcut_margin", 222, 60, 400, 32),
     Tunable("probcut_reduction", 4, 2, 6, 1),
     # Internal iterative reduction: least depth.
     Tunable("iir_depth", 4, 2, 8, 1),
@@ -84,25 +80,25 @@ TUNABLES: Final = (
     Tunable("futility_slope", 75, 40, 180, 16),
     # History pruning: greatest reduced depth; a quiet move is skipped if its history is below -margin * depth.
     Tunable("history_pruning_depth", 4, 1, 8, 1),
-    Tunable("history_pruning_margin", 4593, 1000, 8000, 700),
+    Tunable("history_pruning_margin", 5400, 1000, 8000, 700),
     # SEE pruning: greatest depth (noisy) or reduced depth (quiet); centipawns that a move may lose, times the
     # depth (noisy) or the square of the reduced depth (quiet).
     Tunable("see_depth", 8, 4, 12, 1),
     Tunable("see_noisy_margin", 98, 30, 180, 16),
-    Tunable("see_quiet_margin", 21, 10, 60, 6),
+    Tunable("see_quiet_margin", 15, 10, 60, 6),
     # Late move reduction: base and factor of the logarithms, in %; the history of a quiet move, and of a capture, that
     # changes the reduction by a ply.
     Tunable("lmr_base", 100, 0, 160, 16),
-    Tunable("lmr_factor", 43, 25, 70, 5),
-    Tunable("lmr_history_divisor", 7125, 3000, 16000, 1200),
+    Tunable("lmr_factor", 38, 25, 70, 5),
+    Tunable("lmr_history_divisor", 7800, 3000, 16000, 1200),
     Tunable("lmr_capture_divisor", 6422, 3000, 32000, 2400),
-    # Changes of the reduction, in hundredths of a ply. Smaller: for captures and promotions; in PV nodes; for killers;
-    # for checks. Larger: if the side to move is not improving; if a cutoff is expected.
-    Tunable("lmr_noisy", 145, 0, 300, 30),
+    # Changes of the reduction, in hundredths of a ply. Smaller: for captures and promotions; in PV nodes; where the
+    # position was in a PV node; for checks. Larger: if the side to move is not improving; if a cutoff is expected.
+    Tunable("lmr_noisy", 165, 0, 300, 30),
     Tunable("lmr_pv", 100, 0, 300, 30),
-    Tunable("lmr_killer", 117, 0, 300, 30),
+    Tunable("lmr_tt_pv", 100, 0, 300, 30),
     Tunable("lmr_check", 79, 0, 300, 30),
-    Tunable("lmr_not_improving", 77, 0, 300, 30),
+    Tunable("lmr_not_improving", 50, 0, 300, 30),
     Tunable("lmr_cut_node", 122, 0, 300, 30),
     # Also larger: if the TT move is a capture or promotion; if the cutoffs at the next ply exceed MANY_CUTOFFS.
     Tunable("lmr_tt_noisy", 102, 0, 300, 30),
@@ -117,13 +113,13 @@ TUNABLES: Final = (
     Tunable("singular_depth", 5, 3, 10, 1),
     Tunable("singular_pv_extra", 2, 0, 4, 1),
     Tunable("singular_tt_slack", 3, 1, 5, 1),
-    Tunable("singular_margin", 222, 50, 400, 40),
+    Tunable("singular_margin", 200, 50, 400, 40),
     Tunable("double_extension_margin", 32, 0, 60, 8),
     Tunable("negative_extension", 2, 1, 4, 1),
     # Delta pruning: how far below alpha static evaluation plus victim may be before a capture is skipped, centipawns.
-    Tunable("delta_margin", 193, 50, 300, 30),
+    Tunable("delta_margin", 212, 50, 300, 30),
     # Quiescence: the most that a tried move may lose by SEE, centipawns.
-    Tunable("quiescence_see_margin", 21, -100, 150, 20),
+    Tunable("quiescence_see_margin", 31, -100, 150, 20),
     # Quiescence: whether its first plies try quiet checks, 0 or 1.
     Tunable("quiescence_checks", 1, 0, 1, 1),
     # Quiescence in check: moves tried before quiet evasions are skipped, once one move is known to avoid mate.
@@ -131,9 +127,9 @@ TUNABLES: Final = (
     # Histories: the bonus of the best move, for each ply of depth and at most; the malus of the moves tried before it,
     # likewise.
     Tunable("history_bonus_slope", 178, 50, 350, 30),
-    Tunable("history_bonus_max", 2009, 600, 4000, 300),
-    Tunable("history_malus_slope", 234, 50, 350, 30),
-    Tunable("history_malus_max", 1543, 600, 4000, 300),
+    Tunable("history_bonus_max", 2300, 600, 4000, 300),
+    Tunable("history_malus_slope", 275, 50, 350, 30),
+    Tunable("history_malus_max", 1250, 600, 4000, 300),
     # A cutoff by more than this counts as one a ply deeper, centipawns.
     Tunable("clear_cutoff_margin", 60, 10, 300, 30),
     # Percent of the bonus that a quiet TT move gets for a TT cutoff.
@@ -146,10 +142,6 @@ TUNABLES: Final = (
     Tunable("butterfly_share", 91, 0, 200, 20),
     Tunable("continuation_share", 105, 0, 200, 20),
     Tunable("capture_share", 86, 0, 200, 20),
-    # Killers: whether quiet moves that cause a cutoff are stored for the sibling nodes, 0 or 1.
-    Tunable("killers", 1, 0, 1, 1),
-    # Counter moves: whether the last refutation of the opponent's move is tried early, 0 or 1.
-    Tunable("counter_moves", 1, 0, 1, 1),
     # Policy: least depth at which it rates quiet moves; the weight of a logit of 1, in units of the histories.
     Tunable("policy_depth", 4, 1, 40, 1),
     Tunable("policy_weight", 7000, 0, 20000, 600),
@@ -210,7 +202,6 @@ OFF: Final = {
     "correction_pawns": 0,
     "correction_pieces": 0,
     "correction_moves": 0,
-    "razor_depth": -1,
     "rfp_depth": -1,
     "nmp_depth": 1000,
     "probcut_depth": 1000,

@@ -1,4 +1,4 @@
-"""Checks whether a move from another position, such as a TT move or a killer, is legal in the given position."""
+"""Checks whether a move from another position, such as a TT move, is legal in the given position."""
 
 from __future__ import annotations
 

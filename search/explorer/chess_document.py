@@ -55,7 +55,6 @@ REASONS: Final = (
     ("draw", "a draw by the rules: repetition, fifty moves, or too little material to mate"),
     ("mate-distance", "a shorter mate is already known: nothing here can change the result"),
     ("table", "the transposition table has a score or bound from an equal or greater depth that decides this window"),
-    ("razoring", "the evaluation is so far below alpha that only a capture could help, and quiescence finds none"),
     ("reverse-futility", "the evaluation is so far above beta that the opponent cannot catch up within the next plies"),
     ("null-move", "even passing fails high, so a real move surely will"),
     ("probcut", "a shallower search of a capture scores far above beta"),
@@ -84,7 +83,6 @@ SWITCHES: Final = tuple(key for key, _ in REASONS if key in BY_NAME)
 #: Why a position is searched: the key and meaning of each reason, in the order of the kernels' codes (see `tracing`).
 SEARCHES: Final = (
     ("window", "the root, with this window"),
-    ("razor", "quiescence at the same position, to see whether captures help (razoring)"),
     ("verify", "the same position again without passing, to confirm a null move's cutoff"),
     ("singular", "the same position without the TT move, to see whether that move is singular"),
     ("null", "the position after passing"),
@@ -102,8 +100,6 @@ STAGES: Final = (
     ("root", "the root's moves, in the order of the last iteration"),
     ("table", "the move from the transposition table (TT)"),
     ("noisy", "captures and promotions that lose no material"),
-    ("killer", "a quiet move that refuted a sibling"),
-    ("counter", "the quiet move that last refuted the opponent's move"),
     ("quiet", "quiet moves by their history"),
     ("loser", "captures and promotions that lose material, and underpromotions"),
 )

@@ -36,7 +36,6 @@ _SPARED: Final = (
     "draw",
     "mate-distance",
     "table",
-    "razoring",
     "reverse-futility",
     "null-move",
     "probcut",

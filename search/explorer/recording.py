@@ -25,7 +25,7 @@ from search.explorer.jobs import Job
 from search.explorer.measures import statistics
 from search.game import Game
 from search.kernels import tracing
-from search.kernels.picker import BAD_NOISY, COUNTER, NOISY, NOISY_START, QUIET_START, QUIETS, ROOT, SECOND_KILLER
+from search.kernels.picker import BAD_NOISY, NOISY, NOISY_START, QUIETS, ROOT
 from search.kernels.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from search.kernels.transposition import allocate_table
 from search.kernels.worker import STOP, new_worker, set_network, set_tunables
@@ -36,14 +36,11 @@ from search.techniques import BY_NAME, switched_off
 DEFAULT_CAPACITY: Final = 200_000
 
 # The keys of `chess_document.STAGES` by the stage of the picker just after it has returned a move. After the TT move,
-# a killer or the counter move, the picker is already at the next stage.
+# the picker is already at the next stage.
 _STAGE_KEYS: Final = {
     ROOT: "root",
     NOISY_START: "table",
     NOISY: "noisy",
-    SECOND_KILLER: "killer",
-    COUNTER: "killer",
-    QUIET_START: "counter",
     QUIETS: "quiet",
     BAD_NOISY: "loser",
 }

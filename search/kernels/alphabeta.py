@@ -27,7 +27,16 @@ from search.kernels.history import (
 )
 from search.kernels.quiescence import CHECK_PLIES, quiescence
 from search.kernels.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
-from search.kernels.transposition import entry_bound, entry_depth, entry_eval, entry_move, entry_score, probe, store
+from search.kernels.transposition import (
+    entry_bound,
+    entry_depth,
+    entry_eval,
+    entry_move,
+    entry_score,
+    entry_was_pv,
+    probe,
+    store,
+)
 from search.kernels.worker import GAME_KEYS
 from search.limits import MAX_PLY
 
@@ -39,6 +48,9 @@ LMR_MIN_DEPTH = 2
 
 #: Late moves are reduced more if more fail highs than this were counted at the next ply. (The idea is Stockfish's.)
 MANY_CUTOFFS = 3
+
+#: A node that fails low passes for a PV node if its parent does and its depth is greater than this.
+TT_PV_DEPTH = 3
 
 # The values of `cut_node`: NumPy scalars, because Numba would compile another version for literal arguments.
 CUT, NO_CUT = np.int64(1), np.int64(0)
@@ -57,7 +69,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     (Pruning and reductions depend on the window, too, so they may break these relations.) A node with beta - alpha > 1
     is a PV node. If a move raises alpha, the node stores its PV in `frame.pv[:frame.pv_length]`. It allows no TT
     cutoff, because that would cut the line short. `cut_node` is 1 if a cutoff is expected, else 0. In the formulas,
-    `static_eval` is the corrected evaluation, and `eval` the estimate of block 6. A singular search (block 13) searches
+    `static_eval` is the corrected evaluation, and `eval` the estimate of block 6. A singular search (block 12) searches
     the same position without its TT move, which is then `frame.excluded`. Mutates `worker` and `tt`.
     """
     frame = worker.stack[ply]
@@ -100,7 +112,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #               upper bound <= alpha, tt_cutoffs is not 0, and there have been fewer than NEAR_FIFTY_MOVES plies
     #               without a capture or pawn move, because TT entries do not contain the number of these plies
     #      formula  tt_score; without a cutoff, tt_move and the stored evaluation are still used. After a fail high, a
-    #               quiet tt_move gets tt_move_share % of the bonus for a cutoff (as in Stockfish)
+    #               quiet tt_move gets tt_move_share % of the bonus for a cutoff (as in Stockfish). frame.tt_pv is 1 in
+    #               a PV node, and if the entry says that the position was in one: block 15 then reduces less
     #      worth    +95.7 +- 15.3  [ledger: tt-cutoffs-tuned]
     #               of the bonus  +17.9 +- 15.1  [ledger: tt-move-bonus-tuned]
     tt_move = np.int64(NO_MOVE)  # it may be illegal here: its users check
@@ -109,6 +122,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     tt_bound = np.int64(0)
     tt_depth = np.int64(-1)
     data = probe(tt, position.key)
+    if excluded == NO_MOVE:
+        frame.tt_pv = np.int64(is_pv)
+        if data != U0:
+            frame.tt_pv |= entry_was_pv(data)
     if data != U0:
         tt_score = entry_score(data, ply)
         tt_bound = entry_bound(data)
@@ -151,47 +168,29 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             elif tt_bound & UPPER != 0:
                 eval = tt_score
 
-    # 7. Improving: if the side to move stands better than at its last turn, a fail high is more likely (block 9).
-    #    Otherwise late moves are less likely to help (blocks 15 and 16).
+    # 7. Improving: if the side to move stands better than at its last turn, a fail high is more likely (block 8).
+    #    Otherwise late moves are less likely to help (blocks 14 and 15).
     #      when     not in check, and the tunable `improving` is not 0; otherwise improving = 0
     #      formula  improving = 1 if static_eval exceeds that of two plies ago (if the side to move was in check then,
     #               that of four plies ago) or if neither of these exists; otherwise improving = 0
     #      worth    +91.1 +- 15.3  [ledger: improving-tuned]
     improving = node.is_improving(worker, ply)
     trace.evaluated(worker, ply, eval, improving)
-    # Killers are for siblings, so the next ply starts without any. Cutoffs two plies below are counted from 0.
-    worker.stack[ply + 1].killers[0] = NO_MOVE
-    worker.stack[ply + 1].killers[1] = NO_MOVE
+    # Cutoffs two plies below are counted from 0.
     worker.stack[ply + 2].cutoffs = 0
 
-    # Blocks 8 to 11 predict the value from the evaluation or a cheaper search. They do not apply at the root, in PV
+    # Blocks 8 to 10 predict the value from the evaluation or a cheaper search. They do not apply at the root, in PV
     # nodes, in check, in a singular search, if beta is a mate against us, or if eval is a mate for us.
     may_prune_node = ply > 0 and not is_pv and not in_check and excluded == NO_MOVE
     if may_prune_node and beta > -MATE_BOUND and eval < MATE_BOUND:
-        # 8. Razoring: if eval is this far below alpha, only a noisy move or a check is likely to beat alpha.
-        #      when     depth <= razor_depth, alpha is not a mate for us
-        #      formula  eval + razor_base + razor_slope * depth * depth <= alpha, and quiescence fails low
-        #      worth    -6.3 +- 15.2  [ledger: razoring-tuned]
-        if (
-            depth <= tune.razor_depth
-            and alpha < MATE_BOUND
-            and eval + tune.razor_base + tune.razor_slope * depth * depth <= alpha
-        ):
-            trace.searching(worker, trace.RAZOR, 0, 0)
-            score = quiescence(worker, tt, ply, alpha, beta, CHECK_PLIES)
-            if worker.aborted != 0:
-                return np.int64(0)
-            if score <= alpha:
-                return trace.ended(worker, trace.RAZORING, score)
-
-        # 9. Reverse futility: if eval is this far above beta, the opponent is unlikely to catch up in time.
+        # 8. Reverse futility: if eval is this far above beta, the opponent is unlikely to catch up in time.
         #      when     depth <= rfp_depth
         #      formula  eval - rfp_margin * (depth - improving) >= beta; returns the mean of eval and beta
         #      worth    +127.3 +- 16.1  [ledger: reverse-futility-tuned]
         if depth <= tune.rfp_depth and eval - tune.rfp_margin * (depth - improving) >= beta:
             return trace.ended(worker, trace.REVERSE_FUTILITY, (eval + beta) // 2)
 
-        # 10. Null move pruning: if even passing fails high in a search to depth - R, a real move almost surely would.
+        # 9. Null move pruning: if even passing fails high in a search to depth - R, a real move almost surely would.
         #      when     depth >= nmp_depth, eval >= beta, the last move was not a null move, ply >= nmp_min_ply, and the
         #               side to move has a piece other than pawns: zugzwang is common in pawn endings
         #      formula  R = nmp_base + depth / nmp_depth_divisor + min((eval - beta) / nmp_eval_divisor, nmp_eval_max)
@@ -230,7 +229,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 if verified >= beta:
                     return trace.ended(worker, trace.NULL_MOVE, score)
 
-        # 11. ProbCut: a noisy move that fails high far above beta in a shallower search most likely fails high in the
+        # 10. ProbCut: a noisy move that fails high far above beta in a shallower search most likely fails high in the
         #     full search. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA
         #     Journal 18, 1995.)
         #      when     depth >= probcut_depth, beta is not a mate, and no TT score from a search deeper than depth -
@@ -266,12 +265,13 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 if worker.aborted != 0:
                     return np.int64(0)
                 if score >= probcut_beta:
-                    store(tt, position.key, worker.generation, ply, probe_depth + 1, score, LOWER, raw_eval, move)
+                    stored, was_pv = probe_depth + 1, frame.tt_pv
+                    store(tt, position.key, worker.generation, ply, stored, score, LOWER, raw_eval, move, was_pv)
                     return trace.ended(
                         worker, trace.PROBCUT, score if score >= MATE_BOUND else score - tune.probcut_margin
                     )
 
-    # 12. Internal iterative reduction: without a TT move the ordering is poor. The next iteration may have one.
+    # 11. Internal iterative reduction: without a TT move the ordering is poor. The next iteration may have one.
     #      when     depth >= iir_depth, no TT move, PV or cut node, not at the root, not in a singular search
     #      formula  depth - 1
     #      worth    -0.3 +- 16.4  [ledger: internal-iterative-reduction-tuned]
@@ -279,7 +279,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         depth -= 1
     trace.shortened(worker, depth)
 
-    # 13. Singular extension: if all other moves fail low against the TT's score minus a margin, the TT move is probably
+    # 12. Singular extension: if all other moves fail low against the TT's score minus a margin, the TT move is probably
     #     the only good one and is searched deeper. If another scores beta or more, there are probably two refutations.
     #      when     depth >= singular_depth, in PV nodes singular_depth + singular_pv_extra; a TT move; tt_score is a
     #               lower bound or exact and not a mate; tt_depth >= depth - singular_tt_slack; not at the root, not in
@@ -323,7 +323,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         elif tt_score >= beta or cut_node != 0:
             extension = -tune.negative_extension
 
-    # 14. The moves, best first (see `search.kernels.picker`).
+    # 13. The moves, best first (see `search.kernels.picker`).
     find_threats(worker, ply)
     if ply == 0:
         picker.start_root(worker)
@@ -336,7 +336,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         )
         # Policy: the network rates the quiet moves. At smaller depths that would take too much of the search's time.
         #   when     UsePolicy, and the network has a policy; not at the root, not in check, depth >= policy_depth
-        #   formula  the value of a quiet move += policy_weight * logit; no stages for killers and the counter move
+        #   formula  the value of a quiet move += policy_weight * logit
         #   worth    +3.5 +- 15.9  [ledger: policy-clock]
         if worker.network.has_policy != 0 and not in_check and depth >= tune.policy_depth:
             frame.rated = np.int64(1)
@@ -359,11 +359,11 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         history = quiet_history(worker, ply, move) if is_quiet else np.int64(0)
         reduction = worker.reductions[min(depth, 63), min(move_count + 1, 63)]
 
-        # 15. Pruning of late moves: moves that the ordering puts last are seldom best.
+        # 14. Pruning of late moves: moves that the ordering puts last are seldom best.
         #      when     not at the root, a searched move avoids mate, and the side to move has a piece other than pawns,
         #               because quiet moves often win pawn endings
         if ply > 0 and best_score > -MATE_BOUND and has_non_pawn_material(position, position.turn):
-            # The depth minus the tabulated reduction, without the other terms of block 16.
+            # The depth minus the tabulated reduction, without the other terms of block 15.
             lmr_depth = max(depth - reduction // 100, 0)
             if not is_quiet:
                 # SEE pruning of noisy moves: the remaining depth is unlikely to win back the lost material.
@@ -409,15 +409,15 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     trace.skipped(worker, ply, move, trace.EXCHANGE_QUIET)
                     continue
 
-        # 16. Late move reduction, in hundredths of a ply: moves far down the list are seldom best.
+        # 15. Late move reduction, in hundredths of a ply: moves far down the list are seldom best.
         #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes); at least one ply is left
         #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move among those searched), plus the terms
         #               below, one per line (lmr_check after the move is made)
-        #      worth    of lmr_tt_noisy  -2.2 +- 15.4  [ledger: lmr-tt-noisy-tuned]
+        #      worth    of lmr_tt_pv  +19.4 +- 15.6  [ledger: lmr-tt-pv-tuned]
+        #               of lmr_tt_noisy  -2.2 +- 15.4  [ledger: lmr-tt-noisy-tuned]
         #               of lmr_cutoffs  +13.6 +- 15.5  [ledger: lmr-cutoffs-tuned]
         #               of lmr_capture_divisor  +1.9 +- 15.2  [ledger: lmr-capture-history-tuned]
         #               of the whole  +134.4 +- 17.0  [ledger: late-move-reduction-tuned]
-        is_killer = move == frame.killers[0] or move == frame.killers[1]
         if is_quiet:
             reduction -= 100 * history // tune.lmr_history_divisor
         else:
@@ -429,7 +429,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         reduction += tune.lmr_tt_noisy * noisy_tt_move
         reduction += tune.lmr_cutoffs * (worker.stack[ply + 1].cutoffs > MANY_CUTOFFS)
         reduction -= tune.lmr_pv * is_pv
-        reduction -= tune.lmr_killer * is_killer
+        reduction -= tune.lmr_tt_pv * (frame.tt_pv != 0 and not is_pv)
 
         frame.tried[frame.tried_count] = move
         frame.tried_count += 1
@@ -439,7 +439,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         node.play(worker, ply, move)
         reduction -= tune.lmr_check * (worker.stack[ply + 1].position.checkers != U0)
 
-        # 17. Principal variation search: the first move gets the full window. The others get a null window, often at
+        # 16. Principal variation search: the first move gets the full window. The others get a null window, often at
         #     a reduced depth, to prove that they are not better. Some are searched again after a fail high.
         #      when     every move; a re-search with the full window only in PV nodes
         #      formula  first move: (alpha, beta); others: (alpha, alpha + 1), reduced. If reduced and score > alpha:
@@ -500,11 +500,12 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         reason = trace.CHECKMATE if in_check else trace.STALEMATE
         return trace.ended(worker, reason, np.int64(ply - MATE) if in_check else np.int64(DRAW))
 
-    # 18. Store the result, and its difference from static_eval in the correction history.
+    # 17. Store the result, and its difference from static_eval in the correction history.
     #      when     not in a singular search, and not at the root if root moves are left out; the difference only if
     #               not in check, best_move is quiet or missing (after a fail low), and best_score is neither a mate
     #               nor a bound that static_eval satisfies
     #      formula  LOWER if best_score >= beta, UPPER if alpha never rose, else EXACT; error = best_score - static_eval
+    #               A node that fails low also takes tt_pv from its parent if depth > TT_PV_DEPTH (as in Stockfish)
     if excluded == NO_MOVE and (ply > 0 or worker.root_is_partial == 0):
         if best_score >= beta:
             bound = LOWER
@@ -512,7 +513,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             bound = EXACT
         else:
             bound = UPPER
-        store(tt, position.key, worker.generation, ply, min(depth, MAX_PLY), best_score, bound, raw_eval, best_move)
+            if ply > 0 and depth > TT_PV_DEPTH:
+                frame.tt_pv |= worker.stack[ply - 1].tt_pv
+        stored = min(depth, MAX_PLY)
+        store(tt, position.key, worker.generation, ply, stored, best_score, bound, raw_eval, best_move, frame.tt_pv)
         if (
             not in_check
             and not is_noisy(best_move)

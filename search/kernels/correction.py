@@ -5,7 +5,7 @@ position: its pawns, each side's pieces, and the last two moves. Later evaluatio
 corrected by the stored errors. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski; the
 other features come from Stockfish.)
 
-  when     updated at the end of a node of the main search (block 18 of `search.kernels.alphabeta`); read for each
+  when     updated at the end of a node of the main search (block 17 of `search.kernels.alphabeta`); read for each
            static evaluation, also in quiescence, but not at MAX_PLY
   formula  correction = the sum of the features' entries, weighted by correction_pawns, correction_pieces and
            correction_moves. After a search, error = its value - the static evaluation, in centipawns. `gravity` adds

@@ -5,10 +5,8 @@
                            [is the target attacked][origin][target]  +91.8 +- 16.5  [ledger: butterfly-history-tuned]
     continuation_history   [earlier move][move], 1 and 2 plies back  +40.0 +- 15.6  [ledger: continuation-history-tuned]
     capture_history        [color][piece][target][captured piece]    +0.5 +- 15.7  [ledger: capture-history-tuned]
-    killers                [ply], two moves, tried before quiets     -6.1 +- 15.6  [ledger: killers-tuned]
-    counter_moves          [earlier move], tried after the killers   -1.4 +- 15.6  [ledger: counter-moves-tuned]
 
-`gravity` is the update formula of the first three tables. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
+`gravity` is their update formula. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
 The first two are added up for quiet moves, with the weights butterfly_weight, answer_weight and follow_up_weight.
 """
 
@@ -127,21 +125,6 @@ def update_quiet_history(worker, ply, move, bonus):
 
 
 @inlined
-def counter_move(worker, ply):
-    """Returns the quiet move that last refuted the move that led to `ply`, or NO_MOVE if none is known, as int64."""
-    if ply == 0 or worker.tune.counter_moves == 0:
-        return np.int64(NO_MOVE)
-    return np.int64(worker.counter_moves[earlier_continuation(worker, ply, 1)])
-
-
-@inlined
-def update_counter_move(worker, ply, move):
-    """Stores a quiet move as the refutation of the move or null move before it, if any. Mutates `worker`."""
-    if ply > 0:
-        worker.counter_moves[earlier_continuation(worker, ply, 1)] = move
-
-
-@inlined
 def capture_history(worker, position, move):
     """Returns the history of a capture, as int64."""
     piece = piece_at(position, move_origin(move))
@@ -172,17 +155,13 @@ def reward_tt_move(worker, ply, depth, tt_move):
 def update_histories(worker, ply, depth, best):
     """Updates the histories after a cutoff at `ply` by `best`, the last move tried. Mutates `worker`.
 
-    A quiet `best` becomes the counter move, and the first killer unless the tunable `killers` is 0. `best` gets a bonus
-    unless it is a promotion without capture. Earlier captures get a malus; so do earlier quiets if `best` is quiet.
+    `best` gets a bonus unless it is a promotion without capture. Earlier captures get a malus; so do earlier quiets if
+    `best` is quiet.
     """
     frame = worker.stack[ply]
     position = frame.position
     bonus, malus = history_bonus(worker, depth), history_malus(worker, depth)
     if not is_noisy(best):
-        if frame.killers[0] != best and worker.tune.killers != 0:
-            frame.killers[1] = frame.killers[0]
-            frame.killers[0] = best
-        update_counter_move(worker, ply, best)
         update_quiet_history(worker, ply, best, bonus)
     elif is_capture(best):
         update_capture_history(worker, position, best, bonus)

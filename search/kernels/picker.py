@@ -8,12 +8,8 @@ before any move is generated. Good captures and promotions are tried before quie
     TT_MOVE     the move of the transposition table
     NOISY       captures and promotions by MVV-LVA and capture history; if all quiet moves are wanted, those with a
                 negative SEE, and underpromotions, are deferred
-    *_KILLER    FIRST_KILLER and SECOND_KILLER: two quiet moves that refuted siblings of this node (in quiescence also
-                other nodes at this ply)
-    COUNTER     the quiet move that last refuted the opponent's move; it and the killers are tried only with ALL_QUIETS,
-                and not if the policy rates the quiet moves: with these stages first, it gains less
-    QUIETS      other quiet moves by butterfly and continuation history, plus check_bonus for safe checks, plus the
-                policy's rating if wanted; in quiescence (unless in check) only quiet checks or none; in ProbCut none
+    QUIETS      quiet moves by butterfly and continuation history, plus check_bonus for safe checks, plus the policy's
+                rating if wanted; in quiescence (unless in check) only quiet checks or none; in ProbCut none
     BAD_NOISY   the moves that NOISY deferred
 
 `start` or `start_root` sets the first stage; `next_move` returns a move and advances. The state is in the frame (see
@@ -48,13 +44,10 @@ from engine.compiler.jit import inlined, subkernel
 from eval.kernels.policy import write_logits
 from eval.network.layout import LOGIT
 from search.kernels.highest import LANES, LOWEST, highest
-from search.kernels.history import HISTORY_LIMIT, capture_history, counter_move, quiet_history
+from search.kernels.history import HISTORY_LIMIT, capture_history, quiet_history
 from search.kernels.node import prefetch_move
 
-ROOT, TT_MOVE, NOISY_START, NOISY, FIRST_KILLER, SECOND_KILLER, COUNTER, QUIET_START, QUIETS, BAD_NOISY, DONE = range(
-    11
-)
-assert COUNTER == FIRST_KILLER + 2
+ROOT, TT_MOVE, NOISY_START, NOISY, QUIET_START, QUIETS, BAD_NOISY, DONE = range(8)
 
 #: Which quiet moves a node tries: none, only checks (not in check), all.
 NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
@@ -96,7 +89,6 @@ def start(worker, ply, tt_move, quiets):
     frame.rated = 0
     frame.skip_quiets = 0
     frame.overlooked = 0
-    frame.counter = counter_move(worker, ply)
     frame.stage = TT_MOVE
 
 
@@ -224,22 +216,6 @@ def _is_bad_noisy(position, move):
 
 
 @inlined
-def _killer_or_counter(worker, tt, ply, stage):
-    """Returns the killer or counter move of `stage` if it should be tried at `ply`, else NO_MOVE, as int64."""
-    frame = worker.stack[ply]
-    if stage == COUNTER:
-        move = np.int64(frame.counter)
-        if move == frame.killers[0] or move == frame.killers[1]:
-            return np.int64(NO_MOVE)
-    else:
-        move = np.int64(frame.killers[stage - FIRST_KILLER])
-    if frame.quiets != ALL_QUIETS or frame.skip_quiets != 0 or move == NO_MOVE or move == frame.tt_move:
-        return np.int64(NO_MOVE)
-    prefetch_move(worker, tt, ply, move)
-    return move if is_legal(frame.position, move) else np.int64(NO_MOVE)
-
-
-@inlined
 def _is_overlooked(worker, ply, move):
     """Returns whether a player of limited strength does not see `move` at `ply` (see `search.oversight`).
 
@@ -283,14 +259,7 @@ def _next_of_all(worker, tt, ply):
             # The slots before the cursor are free, so they store the bad noisy moves, best first.
             frame.order[frame.bad_noisy] = move
             frame.bad_noisy += 1
-        frame.stage = FIRST_KILLER if frame.rated == 0 else QUIET_START
-        if frame.quiets == NO_QUIETS:
-            frame.stage = DONE
-    while FIRST_KILLER <= frame.stage <= COUNTER:
-        move = _killer_or_counter(worker, tt, ply, frame.stage)
-        frame.stage += 1
-        if move != NO_MOVE:
-            return move
+        frame.stage = DONE if frame.quiets == NO_QUIETS else QUIET_START
     if frame.stage == QUIET_START:
         frame.stage = QUIETS
         frame.cursor = frame.end
@@ -299,12 +268,7 @@ def _next_of_all(worker, tt, ply):
     if frame.stage == QUIETS:
         while frame.skip_quiets == 0 and frame.cursor < frame.end:
             move = _take_best(worker, tt, ply)
-            tried = (
-                frame.quiets == ALL_QUIETS
-                and frame.rated == 0
-                and (move == frame.killers[0] or move == frame.killers[1] or move == frame.counter)
-            )
-            if move != frame.tt_move and not tried:
+            if move != frame.tt_move:
                 return move
         frame.stage = BAD_NOISY if frame.quiets == ALL_QUIETS else DONE
         frame.cursor = 0

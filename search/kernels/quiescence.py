@@ -20,6 +20,7 @@ from search.kernels.transposition import (
     entry_eval,
     entry_move,
     entry_score,
+    entry_was_pv,
     probe,
     store,
 )
@@ -63,8 +64,10 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
     is_pv = beta - alpha > 1
     tt_move = np.int64(NO_MOVE)
     raw_eval = np.int64(NO_SCORE)
+    was_pv = np.int64(0)
     data = probe(tt, position.key)
     if data != U0:
+        was_pv = entry_was_pv(data)
         score = entry_score(data, ply)
         if not is_pv and is_tt_cutoff(entry_bound(data), score, alpha, beta) and worker.tune.tt_cutoffs != 0:
             return trace.ended(worker, trace.TT_CUTOFF, score)
@@ -87,7 +90,8 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
         trace.evaluated_quiescence(worker, static_eval)
         if best_score >= beta:
             if data == U0:
-                store(tt, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best_score, LOWER, raw_eval, NO_MOVE)
+                depth = QUIESCENCE_DEPTH
+                store(tt, position.key, worker.generation, ply, depth, best_score, LOWER, raw_eval, NO_MOVE, was_pv)
             return trace.ended(worker, trace.STAND_PAT, best_score)
         alpha = max(alpha, best_score)
         # 4. Quiet checks: a mate or a fork may begin with a check, and a check leaves few replies.
@@ -160,5 +164,5 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
     #               if the TT has no entry for the position
     #      formula  LOWER if best_score >= beta, otherwise UPPER, with QUIESCENCE_DEPTH
     bound = LOWER if best_score >= beta else UPPER
-    store(tt, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best_score, bound, raw_eval, best_move)
+    store(tt, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best_score, bound, raw_eval, best_move, was_pv)
     return trace.ended(worker, trace.CUTOFF if best_score >= beta else trace.ALL_MOVES, best_score)

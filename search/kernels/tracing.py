@@ -38,9 +38,9 @@ from search.limits import MAX_PLY
 MOST_VISITS: Final = 1 << 20
 SKIPS_PER_VISIT: Final = 8
 
-# Why a position is searched. WINDOW searches the root, and the next three search the parent's own position. The others
+# Why a position is searched. WINDOW searches the root, and the next two search the parent's own position. The others
 # search the position after a move (after a null move for NULL). From PROBE on, the move comes from the move picker.
-WINDOW, RAZOR, VERIFY, SINGULAR, NULL, PROBE, PROBCUT_SEARCH, MOVE, FULL_DEPTH, OPEN_WINDOW = range(10)
+WINDOW, VERIFY, SINGULAR, NULL, PROBE, PROBCUT_SEARCH, MOVE, FULL_DEPTH, OPEN_WINDOW = range(9)
 
 # What is expected of a node: an exact value, a cutoff, or no move that beats alpha.
 PV, CUT, ALL = range(3)
@@ -51,7 +51,6 @@ PV, CUT, ALL = range(3)
     DRAW_BY_RULE,
     MATE_DISTANCE,
     TT_CUTOFF,
-    RAZORING,
     REVERSE_FUTILITY,
     NULL_MOVE,
     PROBCUT,
@@ -63,7 +62,7 @@ PV, CUT, ALL = range(3)
     STALEMATE,
     STAND_PAT,
     HORIZON,
-) = range(16)
+) = range(15)
 
 # Why a move was skipped. The first three skip all remaining quiet moves of the node.
 (
@@ -76,7 +75,7 @@ PV, CUT, ALL = range(3)
     DELTA,
     EXCHANGE_QUIESCENCE,
     EXCLUDED,
-) = range(16, 25)
+) = range(HORIZON + 1, HORIZON + 10)
 
 #: One visit of a node; rows are in the order in which the search enters nodes. Scores are from the side to move's view.
 NODE: Final = np.dtype(

@@ -3,7 +3,7 @@
 A table is an array of 16-byte entries. Four entries make a bucket, which fills a cache line. An entry is two words:
 
     word   bits 0-15 move, 16-31 score, 32-47 raw_eval (both signed), 48-55 depth, 56-57 bound,
-           58-63 generation
+           58-62 generation, 63 was_pv
     check  key XOR word
 
 Threads read and write entries without locks. A torn entry, half of one write and half of another, almost always fails
@@ -29,7 +29,7 @@ ENTRY: Final = np.dtype([("check", np.uint64), ("word", np.uint64)])
 BUCKET: Final = 4
 
 #: The generation of a search is its number modulo GENERATIONS.
-GENERATIONS: Final = 64
+GENERATIONS: Final = 32
 #: One generation of age counts as this many plies of depth when `store` chooses a victim.
 AGE_WEIGHT: Final = 8
 #: `store` keeps a position's entry if it is from this search and over MUCH_DEEPER plies deeper than the new result.
@@ -41,7 +41,7 @@ QUIESCENCE_DEPTH: Final = 0
 
 MASK_16 = np.uint64(0xFFFF)
 MASK_8 = np.uint64(0xFF)
-S16, S32, S48, S56, S58 = (np.uint64(n) for n in (16, 32, 48, 56, 58))
+S16, S32, S48, S56, S58, S63 = (np.uint64(n) for n in (16, 32, 48, 56, 58, 63))
 
 
 def allocate_table(mebibytes: int) -> Any:
@@ -104,7 +104,13 @@ def entry_bound(data):
 @inlined
 def entry_age(data, generation):
     """Returns how many searches ago the entry was written, modulo GENERATIONS, as int64."""
-    return (generation - np.int64(data >> S58)) & (GENERATIONS - 1)
+    return (generation - np.int64(data >> S58)) & (GENERATIONS - 1)  # the mask removes was_pv
+
+
+@inlined
+def entry_was_pv(data):
+    """Returns 1 if the entry says that the position was in a PV node (see `alpha_beta`), else 0, as int64."""
+    return np.int64(data >> S63)
 
 
 @inlined
@@ -119,8 +125,8 @@ def probe(tt, key):
 
 
 @subkernel
-def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
-    """Stores a search result. Mutates `tt`.
+def store(tt, key, generation, ply, depth, score, bound, raw_eval, move, was_pv):
+    """Stores a search result; `was_pv` is 0 or 1 (see `entry_was_pv`). Mutates `tt`.
 
     If `key` has an entry, that entry is replaced unless the new result is not exact and the entry is from this search
     and more than MUCH_DEEPER plies deeper. A result without a move keeps that entry's move. If `key` has no entry,
@@ -151,6 +157,7 @@ def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
         | (np.uint64(depth) << S48)
         | (np.uint64(bound) << S56)
         | (np.uint64(generation) << S58)
+        | (np.uint64(was_pv) << S63)
     )
     entry = tt[victim]
     entry.word = word

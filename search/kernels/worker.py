@@ -53,15 +53,12 @@ FRAME: Final = np.dtype(
         # The moves searched so far, in order: tried[:tried_count].
         ("tried", np.int32, (MAX_MOVES,)),
         ("tried_count", np.int64),
-        # Two quiet moves that refuted siblings of this node. Quiescence does not clear them, so in quiescence
-        # they may come from other subtrees.
-        ("killers", np.int32, (2,)),
-        # The quiet move that last refuted the opponent's last move, or NO_MOVE if there is none.
-        ("counter", np.int64),
         # How many moves a player of limited strength has overlooked here (see `search.oversight`).
         ("overlooked", np.int64),
         # Fail highs at this ply, also in singular searches, since the node two plies earlier was last entered.
         ("cutoffs", np.int64),
+        # Whether the node is a PV node or its position is known to have been in one, 0 or 1 (see `alpha_beta`).
+        ("tt_pv", np.int64),
         # The squares that the opponent attacks, for the butterfly history (see `find_threats`).
         ("threats", np.uint64),
         # Plies since the last null move, at least GAME_KEYS if the line has none: no position before a null move counts
@@ -121,8 +118,6 @@ WORKER: Final = np.dtype(
         # [earlier move][move]: how well a quiet move answered or followed up another. A move is the number
         # color * 384 + (piece - 1) * 64 + target. The extra row is for no earlier move and stays 0.
         ("continuation_history", np.int16, (CONTINUATIONS + 1, CONTINUATIONS)),
-        # [earlier move]: the quiet move that last refuted it, or NO_MOVE. The extra entry is for a null move.
-        ("counter_moves", np.int32, (CONTINUATIONS + 1,)),
         # The errors of earlier evaluations (see `search.kernels.correction`): [side to move][pawns],
         # [side to move][color of the pieces][pieces] and [move two plies back][last move], each within
         # +-CORRECTION_LIMIT.
@@ -189,15 +184,13 @@ def tunables_of(worker: Any) -> dict[str, int]:
 
 
 def forget(worker: Any) -> None:
-    """Clears the histories, corrections, killers and counter moves of a worker. Mutates `worker`."""
+    """Clears the histories and corrections of a worker. Mutates `worker`."""
     worker["butterfly_history"] = 0
-    worker["counter_moves"] = 0
     worker["capture_history"] = 0
     worker["continuation_history"] = 0
     worker["pawn_corrections"] = 0
     worker["non_pawn_corrections"] = 0
     worker["continuation_corrections"] = 0
-    worker["stack"]["killers"] = 0
 
 
 def set_network(worker: Any, network: Any) -> None:

@@ -25,8 +25,8 @@ from search.techniques import TECHNIQUES
 
 pytest.importorskip("scipy", reason="the regression needs SciPy")
 
-KEYS = ("null-move", "late-move-reduction", "killers", "razoring", "probcut")
-TRUE = {"null-move": 60.0, "late-move-reduction": 250.0, "killers": 0.0, "razoring": -30.0, "probcut": 15.0}
+KEYS = ("null-move", "late-move-reduction", "futility", "delta", "probcut")
+TRUE = {"null-move": 60.0, "late-move-reduction": 250.0, "futility": 0.0, "delta": -30.0, "probcut": 15.0}
 QUICK = ["--games", "24", "--tc", "nodes=100", "--max-moves", "4", "--quiet"]
 
 
@@ -51,7 +51,7 @@ def test_each_technique_is_left_out_as_often_as_it_should_be() -> None:
             share = sum(key in pair[side] for pair in drawn) / len(drawn)
             assert abs(share - SHARE) < 5 * math.sqrt(SHARE * (1 - SHARE) / len(drawn))
     # Both sides never lack the same.
-    assert {left_out(["killers"], 7, number) for number in range(100)} == {(("killers",), ()), ((), ("killers",))}
+    assert {left_out(["futility"], 7, number) for number in range(100)} == {(("futility",), ()), ((), ("futility",))}
 
 
 def test_gains_are_found_within_their_intervals() -> None:
@@ -78,8 +78,8 @@ def test_known_figures() -> None:
     assert {key: (round(effect.elo, 3), round(effect.error, 3)) for key, effect in found.items()} == {
         "null-move": (79.761, 41.179),
         "late-move-reduction": (251.919, 49.128),
-        "killers": (-1.523, 42.059),
-        "razoring": (-6.614, 40.648),
+        "futility": (-1.523, 42.059),
+        "delta": (-6.614, 40.648),
         "probcut": (-12.364, 41.779),
     }
 
@@ -102,11 +102,11 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state = tmp_path / "run.jsonl"
-    arguments = ["late-move", "killers", *QUICK, "--state", str(state), "--commit", "abc", "--json"]
+    arguments = ["late-move", "futility", *QUICK, "--state", str(state), "--commit", "abc", "--json"]
     assert ablation.main(arguments) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["games"] == 24
-    assert {row["key"] for row in answer["techniques"]} == {"late-move-pruning", "killers"}
+    assert {row["key"] for row in answer["techniques"]} == {"late-move-pruning", "futility"}
     assert len(state.read_text().splitlines()) == 13
 
     # Nothing is left to play; what was played gives the same once more, now for the ledger.
@@ -122,7 +122,7 @@ def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys
         assert (record.commits, record.bench_nodes) == (("abc",), counted.nodes)
         assert (record.book, record.time_control) == ("balanced.epd", "nodes=100")
         assert record.note == "one of 2 techniques; each side lacked each of them with probability 15%; a note"
-    assert "killers-quick" in (ledger / "README.md").read_text()
+    assert "futility-quick" in (ledger / "README.md").read_text()
 
     # The same seed plays the same games.
     again = tmp_path / "again.jsonl"

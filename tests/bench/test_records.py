@@ -24,7 +24,6 @@ from bench.records import (
     save,
     table,
 )
-from engine.compiler.sources import PROJECT_ROOT
 from engine.files import locked
 from search.strength import LEVELS
 from tests.bench.fakes import fake
@@ -267,14 +266,10 @@ def test_epd_records_a_whole_suite_only(
     assert "goal-two" not in load_suites(tmp_path / "ledger")
 
 
-def test_the_levels_have_the_ratings_of_the_record_and_of_the_documentation() -> None:
+def test_the_levels_have_the_ratings_of_the_record() -> None:
     listed = json.loads((records.LEDGER / "strength" / "levels.json").read_text(encoding="utf-8"))["ratings"]
-    found = {line["name"]: line for line in listed}
-    page = (PROJECT_ROOT / "docs" / "strength.md").read_text(encoding="utf-8")
-    for level in LEVELS:
-        line = found[level.name]
-        assert round(line["rating"]) == level.elo
-        assert f"| {level.elo} | {line['error']:.0f} | {level.nodes:,} | {level.oversight:g} % |" in page
+    ratings = {line["name"]: round(line["rating"]) for line in listed}
+    assert {level.name: level.elo for level in LEVELS}.items() <= ratings.items()
 
 
 def test_the_commit_is_that_of_a_checkout_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,20 +11,26 @@ from bench import records, standings
 from bench.records import LedgerError
 from engine.compiler.sources import PROJECT_ROOT
 from search.techniques import TECHNIQUES
+from search.tunables import TUNABLES
 
-FIRST = "# Strength\n\n<!-- strength: begin -->\nold\n<!-- strength: end -->\n"
-PAGE = f"{FIRST}between\n<!-- techniques: begin -->\nold\n<!-- techniques: end -->\nend\n"
+NAMES = ("strength", "techniques", "parameters", "levels")
+PAGE = "# Strength\n\n" + "between\n".join("old".join(standings.marks(name)) + "\n" for name in NAMES)
+#: The first words of tunables that matter only on a clock, with a policy or with several threads.
+UNMEASURED = ("time", "policy", "vote")
 
 
 def test_the_page_has_the_tables_of_the_ledger() -> None:
     page = (PROJECT_ROOT / "docs" / "strength.md").read_text(encoding="utf-8")
-    matches = records.load()
-    tables = {
-        "strength": standings.goals(matches, records.load_suites().values()),
-        "techniques": standings.techniques(matches),
-    }
+    tables = standings.tables(records.LEDGER)
+    assert tuple(tables) == NAMES
     for name, table in tables.items():
         assert table.join(standings.marks(name)) in page, "run `secateur ledger --write`"
+    # Every parameter that the tuning runs of fixed nodes can measure.
+    measured = {row.split("`")[1] for row in tables["parameters"].splitlines()[2:]}
+    others = {"lmr_tt_pv"} | {one.name for one in TUNABLES if (one.low, one.high) == (0, 1)}
+    assert measured == {
+        one.name for one in TUNABLES if one.name not in others and one.name.split("_")[0] not in UNMEASURED
+    }
     gains = [float(row.split("|")[2].split()[0]) for row in tables["techniques"].splitlines()[2:]]
     assert len(gains) == sum(not technique.needs_clock for technique in TECHNIQUES)
     assert gains == sorted(gains, reverse=True)
@@ -36,15 +43,35 @@ def test_the_rest_of_the_page_stays(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text.startswith("# Strength\n\n<!-- strength: begin -->\n| what |")
     assert "|\n<!-- strength: end -->\nbetween\n<!-- techniques: begin -->\n| technique |" in text
-    assert text.endswith("|\n<!-- techniques: end -->\nend\n")
+    assert text.endswith("|\n<!-- levels: end -->\n")
+    assert "old" not in text
     standings.write_page(tmp_path / "missing.md", records.LEDGER)
     assert not (tmp_path / "missing.md").exists()
 
 
 def test_a_page_without_a_place_for_the_table_is_left_alone(tmp_path: Path) -> None:
     page = tmp_path / "strength.md"
-    for text, missing in (("# Strength\n", "strength: begin"), (FIRST, "techniques: begin")):
+    first, _, _ = PAGE.partition("between")
+    for text, missing in (("# Strength\n", "strength: begin"), (first, "techniques: begin")):
         page.write_text(text, encoding="utf-8")
         with pytest.raises(LedgerError, match=missing):
             standings.write_page(page, records.LEDGER)
         assert page.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"ratings": [{"name": "Us"}]}', '{"ratings": 1}'])
+def test_a_broken_rating_list_is_named(tmp_path: Path, text: str) -> None:
+    shutil.copytree(records.LEDGER / "tuning", tmp_path / "tuning")
+    (tmp_path / "strength").mkdir()
+    (tmp_path / "strength" / "levels.json").write_text(text, encoding="utf-8")
+    with pytest.raises(LedgerError, match=r"levels\.json: is not a rating list"):
+        standings.tables(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"settings": {"parameters": [1]}}'])
+def test_a_broken_tuning_run_is_named(tmp_path: Path, text: str) -> None:
+    shutil.copytree(records.LEDGER / "strength", tmp_path / "strength")
+    (tmp_path / "tuning").mkdir()
+    (tmp_path / "tuning" / "network-first.jsonl").write_text(text, encoding="utf-8")
+    with pytest.raises(LedgerError, match=r"network-first\.jsonl: is not the state of a tuning run"):
+        standings.tables(tmp_path)

@@ -204,4 +204,4 @@ def test_only_tunables_that_can_matter_are_tuned_by_default(
     names = {row.name for row in run.parameters}
     assert {name.split("_")[0] for name in names} & {"time", "policy", "vote"} == starts
     assert "rfp_margin" in names
-    assert "killers" not in names
+    assert "quiescence_checks" not in names

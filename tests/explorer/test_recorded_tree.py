@@ -56,7 +56,7 @@ def test_windows_lie_within_those_above(tree: Tree) -> None:
             assert tree.search[row] == "window"
             assert (tree.ply[row], tree.moves[row], tree.stage[row]) == (0, "", "")
             continue
-        has_move = tree.search[row] not in ("window", "razor", "verify", "singular")
+        has_move = tree.search[row] not in ("window", "verify", "singular")
         assert tree.ply[row] == tree.ply[parent] + has_move
         assert (tree.moves[row] != "") == has_move
         assert (tree.moves[row] == "0000") == (tree.search[row] == "null")
@@ -117,9 +117,6 @@ def test_values_follow_from_how_nodes_ended(tree: Tree) -> None:
         elif end == "table":
             assert value >= beta or value <= alpha
             assert tree.type[row] != "PV"
-        elif end == "razoring":
-            assert tree.search[children[-1]] == "razor"
-            assert value == tree.value[children[-1]] <= alpha
         elif end == "null-move":
             assert value >= beta
             assert any(tree.search[child] == "null" and -tree.value[child] >= beta for child in children)

@@ -103,11 +103,11 @@ def test_codes_and_keys_agree() -> None:
     }
     codes = {name: value for name, value in vars(tracing).items() if name.isupper() and type(value) is int}
     reasons = (
-        "STOPPED DRAW_BY_RULE MATE_DISTANCE TT_CUTOFF RAZORING REVERSE_FUTILITY NULL_MOVE PROBCUT MULTI_CUT CUTOFF "
+        "STOPPED DRAW_BY_RULE MATE_DISTANCE TT_CUTOFF REVERSE_FUTILITY NULL_MOVE PROBCUT MULTI_CUT CUTOFF "
         "ALL_MOVES ONLY_MOVE CHECKMATE STALEMATE STAND_PAT HORIZON LATE_MOVE FUTILITY EVASION_LIMIT BAD_HISTORY "
         "EXCHANGE_QUIET EXCHANGE_NOISY DELTA EXCHANGE_QUIESCENCE EXCLUDED"
     ).split()
-    searches = "WINDOW RAZOR VERIFY SINGULAR NULL PROBE PROBCUT_SEARCH MOVE FULL_DEPTH OPEN_WINDOW".split()
+    searches = "WINDOW VERIFY SINGULAR NULL PROBE PROBCUT_SEARCH MOVE FULL_DEPTH OPEN_WINDOW".split()
     for names, table in ((reasons, REASONS), (searches, SEARCHES), (["PV", "CUT", "ALL"], chess_document.TYPES)):
         assert len(names) == len(table)
         for name in names:

@@ -6,8 +6,7 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.convert import encode
-from engine.board.moves import is_noisy
+from engine.board.convert import decode, encode, from_board
 from engine.compiler.jit import subkernel
 from search import tunables
 from search.deepening import Deepening, Root
@@ -142,27 +141,6 @@ def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None
         assert worker[other].any() == (other != table)
 
 
-def test_a_killer_is_remembered_unless_switched_off() -> None:
-    """At the root, where a quiet move fails high: deeper killers are cleared by their parents."""
-    for switch in (1, 0):
-        worker = root(chess.STARTING_FEN)
-        set_tunables(worker, {"killers": switch})
-        assert search_root(worker, allocate_table(1), 3, -301, -300) >= -300
-        assert worker["stack"][0]["killers"].tolist() == [switch * int(worker["stack"][0]["tried"][0]), 0]
-
-
-@pytest.mark.parametrize("switch", [1, 0])
-def test_the_last_refutation_of_a_move_is_its_counter(switch: int) -> None:
-    """Counter moves are always learnt; the switch decides whether the move order uses them."""
-    worker = root(FENS[0])
-    set_tunables(worker, {"counter_moves": switch})
-    search_root(worker, allocate_table(4), 10, -INFINITE, INFINITE)
-    counters = worker["counter_moves"]
-    assert counters.any()
-    assert not any(is_noisy(np.int64(move)) for move in counters)
-    assert worker["stack"]["counter"].any() == bool(switch)
-
-
 def test_earlier_counts_of_cutoffs_do_not_matter() -> None:
     """The search resets every count before it reads it."""
     searched = []
@@ -175,9 +153,23 @@ def test_earlier_counts_of_cutoffs_do_not_matter() -> None:
     assert max(searched[0][2]) > MANY_CUTOFFS
 
 
+def test_the_table_knows_the_positions_of_pv_nodes() -> None:
+    """The root and the positions of the PV are marked, and by no means all."""
+    worker, table = root(FENS[1]), allocate_table(4)
+    search_root(worker, table, 8, -INFINITE, INFINITE)
+    words = {int(check ^ word): int(word) for check, word in table.tolist() if word}
+    frame = worker["stack"][0]
+    board = chess.Board(FENS[1])
+    for move in frame["pv"][: min(int(frame["pv_length"]), 4)]:
+        assert words[int(from_board(board)["key"])] >> 63 == 1
+        board.push(decode(move))
+    marked = sum(word >> 63 for word in words.values())
+    assert 10 < marked < len(words) / 2
+
+
 @subkernel
 def _store_lower(table: Any, key: Any, depth: Any, score: Any, move: Any) -> None:
-    store(table, key, 1, 0, depth, score, LOWER, 0, move)
+    store(table, key, 1, 0, depth, score, LOWER, 0, move, 0)
 
 
 def test_a_quiet_tt_move_that_cuts_off_gets_its_share() -> None:

@@ -108,23 +108,19 @@ def test_helpers_rate_moves_too(make: Callable[[int], Searcher]) -> None:
 
 
 def test_rated_quiet_moves_come_in_the_order_of_the_policy() -> None:
-    """Without histories the policy alone decides, also about the killers and the counter move."""
+    """Without histories the policy alone decides."""
     network = rating_network(19, 64)
     board = game(KIWIPETE).board
     board.push_uci("a2a3")
     logits = NetworkEvaluator(network).logits(board)
-    worst = sorted(logits, key=lambda move: logits[move])
     worker = new_worker()
     set_network(worker, network.record(with_policy=True))
     set_tunables(worker, {"check_bonus": 0})
     before, last = game(KIWIPETE).board, chess.Move.from_uci("a2a3")
     worker["stack"][0]["position"] = from_board(before)
     worker["stack"][0]["move"] = encode(before, last)
-    number = 384 + last.to_square  # a white pawn's move, as in `continuation_of`
-    worker["stack"][0]["continuation"] = number
+    worker["stack"][0]["continuation"] = 384 + last.to_square  # a white pawn's move, as in `continuation_of`
     worker["stack"][1]["position"] = from_board(board)
-    worker["stack"][1]["killers"] = [encode(board, move) for move in worst[:2]]
-    worker["counter_moves"][number] = encode(board, worst[2])
     found = [decode(move) for move in rated_moves(worker, allocate_table(1)).tolist() if move]
     assert [move for move in found if move in logits] == sorted(logits, key=lambda move: -logits[move])
 

@@ -59,13 +59,9 @@ class Picker:
         tt_move: int = NO_MOVE,
         quiets: int = ALL_QUIETS,
         skip_after: int = NEVER,
-        killers: tuple[int, int] = (NO_MOVE, NO_MOVE),
-        counter: int = NO_MOVE,
     ) -> list[int]:
         frame = self.worker["stack"][PLY]
         write_board(board, frame["position"])
-        frame["killers"] = killers
-        self.worker["counter_moves"][NO_CONTINUATION] = counter
         numbers = map(np.int64, (PLY, tt_move, quiets, skip_after))
         count = _pick_all(self.worker, self._table, *numbers, self._moves)
         return [int(move) for move in self._moves[:count]]
@@ -79,12 +75,12 @@ def is_noisy(board: chess.Board, move: chess.Move) -> bool:
     return board.is_capture(move) or move.promotion is not None
 
 
-def stage(board: chess.Board, move: chess.Move, is_killer: bool, is_counter: bool) -> int:
-    """Good noisy moves 0, the killer 1, the counter move 2, other quiet moves 3, bad_noisy 4."""
+def stage(board: chess.Board, move: chess.Move) -> int:
+    """Good noisy moves 0, quiet moves 1, bad noisy moves 2."""
     if not is_noisy(board, move):
-        return 1 if is_killer else 2 if is_counter else 3
+        return 1
     wins = exchange_value(board, move) >= 0 and move.promotion in (None, chess.QUEEN)
-    return 0 if wins else 4
+    return 0 if wins else 2
 
 
 def boards(rng: random.Random) -> list[chess.Board]:
@@ -96,27 +92,21 @@ def boards(rng: random.Random) -> list[chess.Board]:
     return found
 
 
-def test_every_legal_move_comes_once_whatever_table_killers_and_counter_say() -> None:
+def test_every_legal_move_comes_once_whatever_the_table_says() -> None:
     rng = random.Random(21)
     pick, strangers = Picker(rng), [NO_MOVE]
-    tabled = killed = countered = 0
+    tabled = 0
     for board in boards(rng):
         legal = codes(board)
         quiets = [code for code, move in legal.items() if not is_noisy(board, move)]
         tt_move = rng.choice([*legal, *strangers, rng.randrange(1 << 16)])
-        killers = (rng.choice([*quiets, *strangers]), rng.choice([*quiets, *strangers]))
-        if killers[0] == killers[1]:
-            killers = (killers[0], NO_MOVE)
-        counter = rng.choice([*quiets, *strangers, *killers])
-        given = pick(board, tt_move, killers=killers, counter=counter)
-        assert sorted(given) == sorted(legal), (board.fen(), tt_move, killers, counter)
+        given = pick(board, tt_move)
+        assert sorted(given) == sorted(legal), (board.fen(), tt_move)
         if tt_move in legal:
             assert given[0] == tt_move
             tabled += 1
-        killed += any(killer in legal for killer in killers)
-        countered += counter in legal and counter not in killers
         strangers = quiets or strangers
-    assert min(tabled, killed, countered) > 300
+    assert tabled > 300
 
 
 def test_stages_come_in_their_order() -> None:
@@ -125,13 +115,9 @@ def test_stages_come_in_their_order() -> None:
     bad_noisy = 0
     for board in boards(rng):
         legal = codes(board)
-        quiets = [code for code, move in legal.items() if not is_noisy(board, move)]
-        killer, counter = (rng.choice(quiets), rng.choice(quiets)) if quiets else (NO_MOVE, NO_MOVE)
-
-        given = pick(board, killers=(killer, NO_MOVE), counter=counter)
-        stages = [stage(board, legal[code], code == killer, code == counter) for code in given]
+        stages = [stage(board, legal[code]) for code in pick(board)]
         assert stages == sorted(stages), board.fen()
-        bad_noisy += stages.count(4)
+        bad_noisy += stages.count(2)
     assert bad_noisy > 300
 
 
@@ -161,10 +147,9 @@ def test_skipping_quiets_leaves_all_others_at_any_moment() -> None:
     for board in boards(rng)[::4]:
         legal = codes(board)
         quiets = {code for code, move in legal.items() if not is_noisy(board, move)}
-        killers = tuple([*quiets, NO_MOVE, NO_MOVE][:2])
-        whole = pick(board, killers=(killers[0], killers[1]))
+        whole = pick(board)
         for moment in range(len(whole) + 1):
-            given = pick(board, skip_after=moment, killers=(killers[0], killers[1]))
+            given = pick(board, skip_after=moment)
             assert given[:moment] == whole[:moment]
             assert not quiets & set(given[moment:])
             assert sorted(given) == sorted(set(legal) - quiets | set(whole[:moment]))

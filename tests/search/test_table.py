@@ -11,6 +11,7 @@ from search.kernels.score import EXACT, LOWER, MATE, UPPER
 from search.kernels.transposition import (
     BUCKET,
     ENTRY,
+    GENERATIONS,
     allocate_table,
     bucket_start,
     entry_age,
@@ -19,6 +20,7 @@ from search.kernels.transposition import (
     entry_eval,
     entry_move,
     entry_score,
+    entry_was_pv,
     hashfull,
     probe,
     store,
@@ -35,6 +37,7 @@ def _probe_fields(table: Any, key: Any, ply: Any, generation: Any, out: Any) -> 
     out[4] = entry_depth(data)
     out[5] = entry_bound(data)
     out[6] = entry_age(data, generation)
+    out[7] = entry_was_pv(data)
 
 
 @subkernel
@@ -48,8 +51,9 @@ def _store(
     bound: Any,
     evaluation: Any,
     move: Any,
+    was_pv: Any,
 ) -> None:
-    store(table, key, generation, ply, depth, score, bound, evaluation, move)
+    store(table, key, generation, ply, depth, score, bound, evaluation, move, was_pv)
 
 
 @subkernel
@@ -58,8 +62,8 @@ def _start(table: Any, key: Any) -> Any:
 
 
 def read(table: Any, key: int, ply: int = 0, generation: int = 0) -> list[int]:
-    """Whether the key is there, then move, score, evaluation, depth, bound and age."""
-    out = np.zeros(7, np.int64)
+    """Whether the key is there, then move, score, evaluation, depth, bound, age and whether it was in a PV node."""
+    out = np.zeros(8, np.int64)
     _probe_fields(table, np.uint64(key), ply, generation, out)
     return [int(field) for field in out]
 
@@ -74,8 +78,9 @@ def write(
     bound: int = EXACT,
     evaluation: int = 7,
     move: int = 0x1234,
+    was_pv: int = 0,
 ) -> None:
-    _store(table, np.uint64(key), generation, ply, depth, score, bound, evaluation, move)
+    _store(table, np.uint64(key), generation, ply, depth, score, bound, evaluation, move, was_pv)
 
 
 @pytest.fixture
@@ -148,6 +153,16 @@ def test_old_searches_make_room_before_shallow_ones(table: Any) -> None:
         write(table, key, generation=2, depth=2)
     write(table, SAME_BUCKET[4], generation=2, depth=1)
     assert [read(table, key)[0] for key in SAME_BUCKET] == [0, 1, 1, 1, 1]
+
+
+def test_age_and_flag_share_a_byte(table: Any) -> None:
+    for was_pv in (0, 1):
+        write(table, 5, generation=GENERATIONS - 1, was_pv=was_pv)
+        assert [read(table, 5, generation=later)[6:] for later in (GENERATIONS - 1, 0, 1)] == [
+            [0, was_pv],
+            [1, was_pv],
+            [2, was_pv],
+        ]
 
 
 def test_hashfull_counts_this_search_only(table: Any) -> None:

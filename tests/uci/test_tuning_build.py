@@ -91,8 +91,8 @@ def test_wrong_values_are_named_and_change_nothing(tuning: Engine) -> None:
     row = tunables.BY_NAME["rfp_margin"]
     (said,) = tuning.said(f"setoption name {row.name} value {row.high + 1}")
     assert f"must be {row.low} to {row.high}" in said
-    (complaint,) = tuning.said("setoption name Without value razoring rasoring")
-    assert complaint.startswith("info string unknown technique 'rasoring'; the techniques are ")
+    (complaint,) = tuning.said("setoption name Without value probcut propcut")
+    assert complaint.startswith("info string unknown technique 'propcut'; the techniques are ")
     assert all(technique.key in complaint for technique in TECHNIQUES)
     assert bench(tuning) == off
 

@@ -245,8 +245,6 @@ def _prepare_root(worker, table):
     worker.generation = (worker.generation + 1) % GENERATIONS
     for ply in range(worker.stack.size):
         frame = worker.stack[ply]
-        frame.killers[0] = NO_MOVE
-        frame.killers[1] = NO_MOVE
         frame.move = NO_MOVE
         frame.excluded = NO_MOVE
         frame.continuation = NO_CONTINUATION

@@ -5,7 +5,7 @@ import {count, number as shown, state} from "./shared.js";
 import {DocumentError, opened} from "./trace.js";
 
 /** The reasons that count as cuts: each ends a node before all its moves are searched. */
-const CUTS = new Set(["mate-distance", "table", "razoring", "reverse-futility", "null-move", "probcut", "multi-cut",
+const CUTS = new Set(["mate-distance", "table", "reverse-futility", "null-move", "probcut", "multi-cut",
   "cutoff", "stand-pat"]);
 // The shapes and colours of MAX and MIN would mislead: the numbers are from the side to move.
 const LOOKS = {PV: ["diamond", "best"], CUT: ["octagon", "stop"], ALL: ["house", "leaf"]};

@@ -61,7 +61,7 @@ const CHESS_WORDS = [
   ["+0.50, #3", "half a pawn ahead; mate in 3 moves"],
   ["fail high, fail low", "a value of at least beta, which causes a cutoff; a value of at most alpha"],
   ["quiescence, stand pat", "a search of captures only. The side to move may stop there (stand pat) and take the evaluation as its value."],
-  ["null move, razoring, futility", "Skip what the evaluation already decides: a side so far ahead that it could pass, or so far behind that no quiet move helps."],
+  ["null move, futility", "Skip what the evaluation already decides: a side so far ahead that it could pass, or so far behind that no quiet move helps."],
   ["SEE", "static exchange evaluation: the material that a series of captures on one square wins or loses"],
   ["EBF", "effective branching factor: as many moves at each node would give a tree of as many nodes"],
   ["saved", "the nodes that a technique saved. A negative number means that the search without it took fewer nodes here."],

@@ -18,7 +18,6 @@ from tests.explorer.page.conftest import Shown, explorer_running, new_page
 CUTS = {
     "mate-distance",
     "table",
-    "razoring",
     "reverse-futility",
     "null-move",
     "probcut",
