@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
@@ -35,6 +35,9 @@ STABILITY: Final = 0.1
 GAIN_ITERATIONS: Final = 60.0
 GAIN_MAX: Final = 0.02
 
+#: How many Elo a share of the points is worth near an even score: the slope of the Elo curve there.
+ELO_OF_SHARE: Final = 1600 / math.log(10)
+
 
 def default_gain(iterations: int) -> float:
     """Returns the default gain for a run of `iterations` iterations."""
@@ -50,7 +53,8 @@ class Schedule:
     """The sizes of the perturbations and updates in each iteration. Iterations are counted from 0.
 
     In the last iteration, a parameter is perturbed by its step, and each net win (wins less losses) shifts it by `gain`
-    steps (fishtest's R). Both amounts are larger in earlier iterations. Raises `SpsaError` if an argument is invalid.
+    steps (fishtest's R). Both amounts are larger in earlier iterations. With gain 0 the values stay, and the run only
+    measures what a step is worth (see `Spsa.effects`). Raises `SpsaError` if an argument is invalid.
     """
 
     iterations: int
@@ -59,8 +63,8 @@ class Schedule:
     def __post_init__(self) -> None:
         if self.iterations < 1:
             raise SpsaError(f"iterations must be at least 1 (got {self.iterations})")
-        if not 0 < self.gain < math.inf:
-            raise SpsaError(f"the gain must be finite and greater than 0 (got {self.gain:g})")
+        if not 0 <= self.gain < math.inf:
+            raise SpsaError(f"the gain must be finite and not negative (got {self.gain:g})")
 
     def perturbation(self, iteration: int) -> float:
         """Returns the perturbation of a parameter in an iteration (Spall's c_k), in units of the parameter's step."""
@@ -118,6 +122,26 @@ class Spsa:
     def result(self) -> dict[str, int]:
         """Returns the values, rounded to the nearest integers within their bounds, as a dict by parameter name."""
         return self._named(self.values + 0.5)
+
+    def effects(self, results: Mapping[int, float]) -> tuple[Floats, Floats] | None:
+        """Returns what a step up is worth in Elo, float64[parameters], and half the widths of 95 % intervals.
+
+        One linear regression over all iterations estimates all effects. `results` are the points by iteration (see
+        `update`). The effects are means over the values that the parameters had; bounds and the rounding to integers
+        are left out. Returns None if there are too few results.
+        """
+        if len(results) < 2 * len(self.parameters) + 2:
+            return None
+        rows = [np.append(self._flips(one)[0] * self.schedule.perturbation(one), 1.0) for one in results]
+        # Of an iteration's two games, the plus engine's share of the points above a half is a quarter of its net wins.
+        moves, scores = np.array(rows), np.array(list(results.values())) / 4
+        inverse = np.linalg.pinv(moves.T @ moves)
+        found = inverse @ moves.T @ scores
+        rest = scores - moves @ found
+        variance = rest @ rest / (len(rest) - len(found))
+        # The two engines differ by two steps for each step of perturbation.
+        elo = ELO_OF_SHARE / 2
+        return elo * found[:-1], 1.96 * elo * np.sqrt(variance * np.diag(inverse)[:-1])
 
     def change_in_steps(self) -> Floats:
         """Returns how far each parameter is from its start value, in units of its step, as float64[parameters]."""

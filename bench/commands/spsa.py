@@ -28,6 +28,7 @@ from bench.pairs import MINUS, PLUS, PairsError, PairsTask, Progress, StateFile,
 from bench.plots import MAX_POINTS, PlotError, check_path, plot_tuning
 from bench.schedule import Plan, make_plan
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Floats, Schedule, Spsa, SpsaError, default_gain, select
+from bench.stats import with_error
 from engine.arguments import Parser, command
 from engine.errors import FAILED, OK, arguments_are_judged
 from engine.files import built, count_of, locked, shown
@@ -83,7 +84,7 @@ def parser() -> Parser:
         "--gain",
         type=float,
         help="steps by which each net win (wins minus losses) shifts a value in the last iteration; fishtest's R "
-        f"(default {GAIN_ITERATIONS:g} / iterations, {GAIN_MAX:g} at most)",
+        f"(default {GAIN_ITERATIONS:g} / iterations, {GAIN_MAX:g} at most; 0 only measures what a step is worth)",
     )
     how.add_argument(
         "--engine", nargs="+", metavar="KEY=VALUE", help="cmd=, arg=, option.NAME= (default: this Secateur, --tuning)"
@@ -353,11 +354,12 @@ def _print(run: Run, spsa: Spsa, state: StateFile) -> None:
     won, lost = sum(number > 0 for number in points), sum(number < 0 for number in points)
     print(f"pairs: plus won {won}, drew {len(points) - won - lost}, lost {lost}")
     grid = Table("tunable", box=None, pad_edge=False)
-    for head in ("start", "low", "high", "step", "value", "new default", "change in steps"):
+    for head in ("start", "low", "high", "step", "value", "new default", "change in steps", "Elo of a step"):
         grid.add_column(head, justify="right", no_wrap=True)
-    results = spsa.result()
-    for row, value, change in zip(run.parameters, spsa.values, spsa.change_in_steps(), strict=True):
-        grid.add_row(*map(str, astuple(row)), f"{value:.2f}", str(results[row.name]), f"{change:+.2f}")
+    results, effects = spsa.result(), spsa.effects(state.results)
+    for index, (row, value, change) in enumerate(zip(run.parameters, spsa.values, spsa.change_in_steps(), strict=True)):
+        elo = "-" if effects is None else with_error(effects[0][index], effects[1][index])
+        grid.add_row(*map(str, astuple(row)), f"{value:.2f}", str(results[row.name]), f"{change:+.2f}", elo)
     result_console().print(grid)
     print("\nrows for search/tunables.py:")
     for row in run.parameters:
