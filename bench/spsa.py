@@ -38,6 +38,9 @@ GAIN_MAX: Final = 0.02
 #: How many Elo a share of the points is worth near an even score: the slope of the Elo curve there.
 ELO_OF_SHARE: Final = 1600 / math.log(10)
 
+#: The least number of results beyond the unknowns of a regression; with fewer, its intervals would be too narrow.
+LEAST_FREEDOM: Final = 50
+
 
 def default_gain(iterations: int) -> float:
     """Returns the default gain for a run of `iterations` iterations."""
@@ -128,9 +131,9 @@ class Spsa:
 
         One linear regression over all iterations estimates all effects. `results` are the points by iteration (see
         `update`). The effects are means over the values that the parameters had; bounds and the rounding to integers
-        are left out. Returns None if there are too few results.
+        are left out. Returns None if there are too few results, fewer than LEAST_FREEDOM more than unknowns.
         """
-        if len(results) < 2 * len(self.parameters) + 2:
+        if len(results) < len(self.parameters) + 1 + LEAST_FREEDOM:
             return None
         rows = [np.append(self._flips(one)[0] * self.schedule.perturbation(one), 1.0) for one in results]
         # Of an iteration's two games, the plus engine's share of the points above a half is a quarter of its net wins.

@@ -1,7 +1,8 @@
 """The tables in docs/strength.md that `secateur ledger --write` makes from the ledger.
 
     strength    each record of a match or a suite whose id begins with `goal-`
-    techniques  each technique that a run of `secateur ablation` with the suffix `tuned` measured
+    techniques  each technique that a run of `secateur ablation` with the suffix `tuned` measured; a later one by its
+                record with the suffix `deep`
     parameters  each tunable that games measured up against down, with its value before the tuning runs
     levels      the levels of limited strength with their measured ratings (`strength/levels.json`)
 
@@ -22,7 +23,8 @@ from search.techniques import TECHNIQUES
 from search.tunables import TUNABLES
 
 GOAL: Final = "goal-"
-ABLATION: Final = "tuned"
+#: The suffixes of the ids of records that measure a technique; the first that exists counts.
+SUFFIXES: Final = ("tuned", "deep")
 _HEADING: Final = b"# Strength"
 
 
@@ -96,9 +98,10 @@ def goals(records: Iterable[Record], suites: Iterable[SuiteRecord]) -> str:
 
 
 def techniques(records: Iterable[Record]) -> str:
-    """Returns the table of the techniques' gains in the last ablation, the largest first."""
+    """Returns the table of the techniques' gains, the largest first."""
     by_id = {record.id: record for record in records}
-    found = [(one.title, by_id[f"{one.key}-{ABLATION}"]) for one in TECHNIQUES if f"{one.key}-{ABLATION}" in by_id]
+    ids = ((one.title, [f"{one.key}-{suffix}" for suffix in SUFFIXES]) for one in TECHNIQUES)
+    found = [(title, by_id[kept[0]]) for title, names in ids if (kept := [name for name in names if name in by_id])]
     found.sort(key=lambda row: -(row[1].elo or 0.0))
     return markdown.table(("technique", "Elo"), ((title, quote(record)) for title, record in found))
 

@@ -1,7 +1,8 @@
 """Principal variation search: numbered blocks give each technique's condition, formula and, if measured, worth.
 
 All worths of whole techniques (ledger ids that end in -tuned) come from one run of 5,772 games with the network at
-10,000 nodes a move, in which each side lacked each technique at random. The ledger gives the commit, the number of
+10,000 nodes a move, in which each side lacked each technique at random. (Ids that end in -deep belong to a run at
+25,000 nodes.) The ledger gives the commit, the number of
 games and the search limit of the other measurements.
 """
 
@@ -113,7 +114,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #               without a capture or pawn move, because TT entries do not contain the number of these plies
     #      formula  tt_score; without a cutoff, tt_move and the stored evaluation are still used. After a fail high, a
     #               quiet tt_move gets tt_move_share % of the bonus for a cutoff (as in Stockfish). frame.tt_pv is 1 in
-    #               a PV node, and if the entry says that the position was in one: block 15 then reduces less
+    #               a PV node or if the entry says that the position was in one: outside PV nodes, block 15 then
+    #               reduces less
     #      worth    +95.7 +- 15.3  [ledger: tt-cutoffs-tuned]
     #               of the bonus  +17.9 +- 15.1  [ledger: tt-move-bonus-tuned]
     tt_move = np.int64(NO_MOVE)  # it may be illegal here: its users check
@@ -265,8 +267,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 if worker.aborted != 0:
                     return np.int64(0)
                 if score >= probcut_beta:
-                    stored, was_pv = probe_depth + 1, frame.tt_pv
-                    store(tt, position.key, worker.generation, ply, stored, score, LOWER, raw_eval, move, was_pv)
+                    proved, was_pv = probe_depth + 1, frame.tt_pv
+                    store(tt, position.key, worker.generation, ply, proved, score, LOWER, raw_eval, move, was_pv)
                     return trace.ended(
                         worker, trace.PROBCUT, score if score >= MATE_BOUND else score - tune.probcut_margin
                     )
@@ -413,7 +415,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes); at least one ply is left
         #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move among those searched), plus the terms
         #               below, one per line (lmr_check after the move is made)
-        #      worth    of lmr_tt_pv  +19.4 +- 15.6  [ledger: lmr-tt-pv-tuned]
+        #      worth    of lmr_tt_pv  +19.4 +- 15.7  [ledger: lmr-tt-pv-deep]
         #               of lmr_tt_noisy  -2.2 +- 15.4  [ledger: lmr-tt-noisy-tuned]
         #               of lmr_cutoffs  +13.6 +- 15.5  [ledger: lmr-cutoffs-tuned]
         #               of lmr_capture_divisor  +1.9 +- 15.2  [ledger: lmr-capture-history-tuned]
@@ -515,8 +517,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             bound = UPPER
             if ply > 0 and depth > TT_PV_DEPTH:
                 frame.tt_pv |= worker.stack[ply - 1].tt_pv
-        stored = min(depth, MAX_PLY)
-        store(tt, position.key, worker.generation, ply, stored, best_score, bound, raw_eval, best_move, frame.tt_pv)
+        storable = min(depth, MAX_PLY)
+        store(tt, position.key, worker.generation, ply, storable, best_score, bound, raw_eval, best_move, frame.tt_pv)
         if (
             not in_check
             and not is_noisy(best_move)

@@ -13,7 +13,7 @@ before any move is generated. Good captures and promotions are tried before quie
     BAD_NOISY   the moves that NOISY deferred
 
 `start` or `start_root` sets the first stage; `next_move` returns a move and advances. The state is in the frame (see
-`search.kernels.worker`), so the search can change it: setting `frame.skip_quiets` between moves ends the quiet stages.
+`search.kernels.worker`), so the search can change it: setting `frame.skip_quiets` between moves ends the quiet stage.
 
 The picker also prefetches the TT bucket of its next move, if possible before the search of the previous move. The
 search itself prefetches the bucket of the TT move.

@@ -91,7 +91,9 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
         if best_score >= beta:
             if data == U0:
                 depth = QUIESCENCE_DEPTH
-                store(tt, position.key, worker.generation, ply, depth, best_score, LOWER, raw_eval, NO_MOVE, was_pv)
+                store(
+                    tt, position.key, worker.generation, ply, depth, best_score, LOWER, raw_eval, NO_MOVE, np.int64(0)
+                )
             return trace.ended(worker, trace.STAND_PAT, best_score)
         alpha = max(alpha, best_score)
         # 4. Quiet checks: a mate or a fork may begin with a check, and a check leaves few replies.
@@ -162,7 +164,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
     # 9. Store the result. Moves may be left out, so a value within the window is stored as UPPER, as in Stockfish.
     #      when     all moves were searched or skipped, or one caused a cutoff; after a stand-pat cutoff (block 3) only
     #               if the TT has no entry for the position
-    #      formula  LOWER if best_score >= beta, otherwise UPPER, with QUIESCENCE_DEPTH
+    #      formula  LOWER if best_score >= beta, otherwise UPPER, with QUIESCENCE_DEPTH and the old entry's was_pv
     bound = LOWER if best_score >= beta else UPPER
     store(tt, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best_score, bound, raw_eval, best_move, was_pv)
     return trace.ended(worker, trace.CUTOFF if best_score >= beta else trace.ALL_MOVES, best_score)

@@ -126,7 +126,7 @@ def probe(tt, key):
 
 @subkernel
 def store(tt, key, generation, ply, depth, score, bound, raw_eval, move, was_pv):
-    """Stores a search result; `was_pv` is 0 or 1 (see `entry_was_pv`). Mutates `tt`.
+    """Stores a search result; `was_pv` (see `entry_was_pv`), 0 or 1, replaces that of an old entry. Mutates `tt`.
 
     If `key` has an entry, that entry is replaced unless the new result is not exact and the entry is from this search
     and more than MUCH_DEEPER plies deeper. A result without a move keeps that entry's move. If `key` has no entry,

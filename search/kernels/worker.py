@@ -57,7 +57,8 @@ FRAME: Final = np.dtype(
         ("overlooked", np.int64),
         # Fail highs at this ply, also in singular searches, since the node two plies earlier was last entered.
         ("cutoffs", np.int64),
-        # Whether the node is a PV node or its position is known to have been in one, 0 or 1 (see `alpha_beta`).
+        # Whether the node is a PV node or its position is known to have been in one, 0 or 1 (see `alpha_beta`). The
+        # search that verifies a null move may set it, too.
         ("tt_pv", np.int64),
         # The squares that the opponent attacks, for the butterfly history (see `find_threats`).
         ("threats", np.uint64),

@@ -25,8 +25,8 @@ from search.techniques import TECHNIQUES
 
 pytest.importorskip("scipy", reason="the regression needs SciPy")
 
-KEYS = ("null-move", "late-move-reduction", "futility", "delta", "probcut")
-TRUE = {"null-move": 60.0, "late-move-reduction": 250.0, "futility": 0.0, "delta": -30.0, "probcut": 15.0}
+KEYS = ("null-move", "late-move-reduction", "futility", "delta-pruning", "probcut")
+TRUE = {"null-move": 60.0, "late-move-reduction": 250.0, "futility": 0.0, "delta-pruning": -30.0, "probcut": 15.0}
 QUICK = ["--games", "24", "--tc", "nodes=100", "--max-moves", "4", "--quiet"]
 
 
@@ -79,7 +79,7 @@ def test_known_figures() -> None:
         "null-move": (79.761, 41.179),
         "late-move-reduction": (251.919, 49.128),
         "futility": (-1.523, 42.059),
-        "delta": (-6.614, 40.648),
+        "delta-pruning": (-6.614, 40.648),
         "probcut": (-12.364, 41.779),
     }
 
