@@ -96,6 +96,10 @@ def test_every_file_that_a_page_names_exists() -> None:
 def test_the_readme_is_short_and_quotes_the_tables() -> None:
     readme = (PROJECT / "README.md").read_text(encoding="utf-8")
     assert len(readme.splitlines()) <= 200
+    headings = set(re.findall(r"^## (.+)$", readme, re.MULTILINE))
+    assert {"Install", "Play in a GUI", "Use it from Python", "See it prune", "Measure it", "Documentation"} <= headings
+    pages = {path.name for path in DOCS.glob("*.md")} - {"index.md", "ledger.md"}
+    assert not [name for name in sorted(pages) if f"docs/{name}" not in readme]
     speeds = re.findall(r"\d+\.\d+x", readme)
     assert speeds
     assert set(speeds) <= {row[1] for row in table("strength.md", "speed")}
