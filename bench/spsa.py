@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.stats import Z95
 from engine.errors import CommandError
 from search.tunables import Tunable
 
@@ -144,7 +145,7 @@ class Spsa:
         variance = rest @ rest / (len(rest) - len(found))
         # The two engines differ by two steps for each step of perturbation.
         elo = ELO_OF_SHARE / 2
-        return elo * found[:-1], 1.96 * elo * np.sqrt(variance * np.diag(inverse)[:-1])
+        return elo * found[:-1], Z95 * elo * np.sqrt(variance * np.diag(inverse)[:-1])
 
     def change_in_steps(self) -> Floats:
         """Returns how far each parameter is from its start value, in units of its step, as float64[parameters]."""

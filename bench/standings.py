@@ -11,9 +11,9 @@ Each table is between two lines (see `marks`). `secateur rate --json` prints the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bench import markdown
 from bench.records import LedgerError, Record, SuiteRecord, load, load_suites, quote
@@ -21,6 +21,8 @@ from engine.files import Output, parse_json, read_bytes, shown
 from search.strength import LEVELS
 from search.techniques import TECHNIQUES
 from search.tunables import TUNABLES
+
+T = TypeVar("T")
 
 GOAL: Final = "goal-"
 #: The suffixes of the ids of records that measure a technique; the first that exists counts.
@@ -57,26 +59,25 @@ def tables(folder: Path) -> dict[str, str]:
     return {
         "strength": goals(matches, load_suites(folder).values()),
         "techniques": techniques(matches),
-        "parameters": parameters(matches, _before(folder / "tuning" / "network-first.jsonl")),
-        "levels": _levels(folder / "strength" / "levels.json"),
+        "parameters": parameters(
+            matches, _read(folder / "tuning" / "network-first.jsonl", "the state of a tuning run", _before)
+        ),
+        "levels": _read(folder / "strength" / "levels.json", "a rating list", lambda data: levels(parse_json(data))),
     }
 
 
-def _levels(path: Path) -> str:
-    """Returns `levels` of the rating list in `path`. Raises LedgerError if it is not one, OSError if it is missing."""
+def _read(path: Path, kind: str, make: Callable[[bytes], T]) -> T:
+    """Returns `make` of a file's contents. Raises LedgerError if the file is not of this `kind`, and OSError."""
+    data = read_bytes(path, limit=1 << 22)
     try:
-        return levels(parse_json(read_bytes(path, limit=1 << 20)))
+        return make(data)
     except (ValueError, KeyError, TypeError) as error:
-        raise LedgerError(f"{shown(path)}: is not a rating list: {error}") from None
+        raise LedgerError(f"{shown(path)}: is not {kind}: {error}") from None
 
 
-def _before(path: Path) -> dict[str, int]:
-    """Returns the values by name with which a tuning run began. Raises LedgerError and OSError."""
-    head, _, _ = read_bytes(path, limit=1 << 22).partition(b"\n")
-    try:
-        return {name: value for name, value, *_ in parse_json(head)["settings"]["parameters"]}
-    except (ValueError, KeyError, TypeError) as error:
-        raise LedgerError(f"{shown(path)}: is not the state of a tuning run: {error}") from None
+def _before(state: bytes) -> dict[str, int]:
+    """Returns the values by name with which a tuning run began, from the first line of its state."""
+    return {name: value for name, value, *_ in parse_json(state.partition(b"\n")[0])["settings"]["parameters"]}
 
 
 def goals(records: Iterable[Record], suites: Iterable[SuiteRecord]) -> str:

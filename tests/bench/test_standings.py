@@ -56,19 +56,21 @@ def test_a_page_without_a_place_for_the_table_is_left_alone(tmp_path: Path) -> N
         assert page.read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"ratings": [{"name": "Us"}]}', '{"ratings": 1}'])
-def test_a_broken_rating_list_is_named(tmp_path: Path, text: str) -> None:
-    shutil.copytree(records.LEDGER / "tuning", tmp_path / "tuning")
-    (tmp_path / "strength").mkdir()
-    (tmp_path / "strength" / "levels.json").write_text(text, encoding="utf-8")
-    with pytest.raises(LedgerError, match=r"levels\.json: is not a rating list"):
-        standings.tables(tmp_path)
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"settings": {"parameters": [1]}}'])
-def test_a_broken_tuning_run_is_named(tmp_path: Path, text: str) -> None:
-    shutil.copytree(records.LEDGER / "strength", tmp_path / "strength")
-    (tmp_path / "tuning").mkdir()
-    (tmp_path / "tuning" / "network-first.jsonl").write_text(text, encoding="utf-8")
-    with pytest.raises(LedgerError, match=r"network-first\.jsonl: is not the state of a tuning run"):
-        standings.tables(tmp_path)
+@pytest.mark.parametrize(
+    ("name", "kind", "texts"),
+    [
+        ("strength/levels.json", "a rating list", ["{", "[]", '{"ratings": [{"name": "Us"}]}', '{"ratings": 1}']),
+        (
+            "tuning/network-first.jsonl",
+            "the state of a tuning run",
+            ["", "{}", "[1]", '{"settings": {"parameters": [1]}}'],
+        ),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path: Path, name: str, kind: str, texts: list[str]) -> None:
+    for folder in ("strength", "tuning"):
+        shutil.copytree(records.LEDGER / folder, tmp_path / folder)
+    for text in texts:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        with pytest.raises(LedgerError, match=rf"{Path(name).name}: is not {kind}"):
+            standings.tables(tmp_path)
