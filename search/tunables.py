@@ -51,6 +51,8 @@ TUNABLES: Final = (
     Tunable("correction_rate", 245, 30, 400, 36),
     # Improving: whether the search compares the evaluation with that of the side's last turn, 0 or 1.
     Tunable("improving", 1, 0, 1, 1),
+    # Hindsight: how far the sum of both sides' evaluations must exceed 0 for a ply less, centipawns.
+    Tunable("hindsight_margin", 150, 0, 600, 50),
     # Reverse futility: greatest depth; margin for each ply of depth, centipawns.
     Tunable("rfp_depth", 8, 4, 12, 1),
     Tunable("rfp_margin", 42, 30, 150, 12),
@@ -86,6 +88,8 @@ TUNABLES: Final = (
     Tunable("see_depth", 8, 4, 12, 1),
     Tunable("see_noisy_margin", 98, 30, 180, 16),
     Tunable("see_quiet_margin", 15, 10, 60, 6),
+    # Whether quiet checks are pruned like noisy moves, 0 or 1.
+    Tunable("exempt_checks", 1, 0, 1, 1),
     # Late move reduction: base and factor of the logarithms, in %; the history of a quiet move, and of a capture, that
     # changes the reduction by a ply.
     Tunable("lmr_base", 100, 0, 160, 16),
@@ -134,6 +138,8 @@ TUNABLES: Final = (
     Tunable("clear_cutoff_margin", 60, 10, 300, 30),
     # Percent of the bonus that a quiet TT move gets for a TT cutoff.
     Tunable("tt_move_share", 122, 0, 200, 25),
+    # Percent of the bonus that a quiet move gets if the opponent finds no answer to it.
+    Tunable("prior_move_share", 50, 0, 200, 25),
     # Weights of a quiet move's histories in their sum, in 128ths: butterfly, and continuation 1 and 2 plies back.
     Tunable("butterfly_weight", 148, 0, 384, 24),
     Tunable("answer_weight", 149, 0, 384, 24),
@@ -202,6 +208,7 @@ OFF: Final = {
     "correction_pawns": 0,
     "correction_pieces": 0,
     "correction_moves": 0,
+    "hindsight_margin": 1_000_000,
     "rfp_depth": -1,
     "nmp_depth": 1000,
     "probcut_depth": 1000,

@@ -1,9 +1,8 @@
 """Principal variation search: numbered blocks give each technique's condition, formula and, if measured, worth.
 
 All worths of whole techniques (ledger ids that end in -tuned) come from one run of 5,772 games with the network at
-10,000 nodes a move, in which each side lacked each technique at random. (Ids that end in -deep belong to a run at
-25,000 nodes.) The ledger gives the commit, the number of
-games and the search limit of the other measurements.
+10,000 nodes a move, in which each side lacked each technique at random. (Ids that end in -deep belong to two runs at
+25,000 nodes.) The ledger gives the commit, the number of games and the search limit of the other measurements.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.board.bits import U0
-from engine.board.exchange import see_ge
+from engine.board.exchange import gives_check, see_ge
 from engine.board.moves import NO_MOVE, is_capture, is_noisy
 from engine.board.position import has_non_pawn_material
 from engine.compiler.jit import kernel, subkernel
@@ -23,12 +22,14 @@ from search.kernels.history import (
     capture_history,
     find_threats,
     quiet_history,
+    reward_prior_move,
     reward_tt_move,
     update_histories,
 )
 from search.kernels.quiescence import CHECK_PLIES, quiescence
-from search.kernels.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
+from search.kernels.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND, NO_BOUND, NO_SCORE, UPPER
 from search.kernels.transposition import (
+    QUIESCENCE_DEPTH,
     entry_bound,
     entry_depth,
     entry_eval,
@@ -153,7 +154,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      formula  static_eval = raw_eval * (200 - halfmoves) / 200 + corrections
     #               eval = tt_score if that is greater than static_eval and not an upper bound, or less than
     #               static_eval and not a lower bound; otherwise eval = static_eval
+    #               A new raw_eval is stored at once, so that a node that ends early need not evaluate again
     #      worth    of the corrections: see `search.kernels.correction`
+    #               of storing at once  +12.4 +- 12.8  [ledger: idea-early-eval-deep]
     eval = np.int64(NO_SCORE)
     frame.static_eval = eval
     if not in_check:
@@ -161,6 +164,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             node.prefetch_null_move(worker, tt, ply)
         if raw_eval == NO_SCORE:
             raw_eval = node.evaluate(worker, ply)
+            if data == U0 and excluded == NO_MOVE:
+                lowest, was_pv = QUIESCENCE_DEPTH, frame.tt_pv
+                store(tt, position.key, worker.generation, ply, lowest, 0, NO_BOUND, raw_eval, NO_MOVE, was_pv)
         eval = corrected_eval(worker, ply, raw_eval)
         frame.static_eval = eval
         if data != U0 and excluded == NO_MOVE:
@@ -176,7 +182,17 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      formula  improving = 1 if static_eval exceeds that of two plies ago (if the side to move was in check then,
     #               that of four plies ago) or if neither of these exists; otherwise improving = 0
     #      worth    +91.1 +- 15.3  [ledger: improving-tuned]
+    #    Hindsight: if the last move was reduced and has cost the opponent much, a ply less proves that, too. (The idea
+    #    is Stockfish's.)
+    #      when     not in check, not a singular search; the last move was not a null move, and it was reduced
+    #      formula  depth - 1 if the sum of static_eval here and one ply ago, each for its own side to move, exceeds
+    #               hindsight_margin
+    #      worth    +8.8 +- 13.2  [ledger: hindsight-deep]
     improving = node.is_improving(worker, ply)
+    if ply > 0 and depth >= 2 and not in_check and excluded == NO_MOVE and worker.stack[ply - 1].reduced != 0:
+        eval_before = worker.stack[ply - 1].static_eval
+        if eval_before != NO_SCORE and frame.static_eval + eval_before > tune.hindsight_margin:
+            depth -= 1
     trace.evaluated(worker, ply, eval, improving)
     # Cutoffs two plies below are counted from 0.
     worker.stack[ply + 2].cutoffs = 0
@@ -375,11 +391,21 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 if depth <= tune.see_depth and not see_ge(position, move, -tune.see_noisy_margin * depth):
                     trace.skipped(worker, ply, move, trace.EXCHANGE_NOISY)
                     continue
+            elif tune.exempt_checks != 0 and quiet_count < lmp_limit and gives_check(position, move):
+                # Early quiet checks are pruned like noisy moves, because the evaluation says little about them.
+                #   when     quiet moves searched < lmp_limit (see late move pruning), depth <= see_depth
+                #   formula  SEE < -see_noisy_margin * depth
+                #   worth    +10.5 +- 11.8  [ledger: check-exemption-deep]
+                if depth <= tune.see_depth and not see_ge(position, move, -tune.see_noisy_margin * depth):
+                    trace.skipped(worker, ply, move, trace.EXCHANGE_QUIET)
+                    continue
             else:
                 # Late move pruning: if this many quiet moves have failed, later ones most likely fail, too.
-                #   formula  quiet moves searched >= lmp_base + depth * depth, half as many if not improving
+                #   when     not a PV node
+                #   formula  quiet moves searched >= lmp_limit = lmp_base + depth * depth, half as many if not improving
                 #   worth    +62.1 +- 15.7  [ledger: late-move-pruning-tuned]
-                if quiet_count >= lmp_limit:
+                #            outside PV nodes only  +10.7 +- 11.8  [ledger: idea-late-move-pv]
+                if not is_pv and quiet_count >= lmp_limit:
                     frame.skip_quiets = 1
                     trace.skipped(worker, ply, move, trace.LATE_MOVE)
                     continue
@@ -457,7 +483,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             if depth >= LMR_MIN_DEPTH and move_count > 1 + (1 if is_pv else 0):
                 reduced_depth = min(max(new_depth - reduction // 100, 1), new_depth)
             trace.searching(worker, trace.MOVE, new_depth - reduced_depth, new_depth - depth + 1)
+            frame.reduced = new_depth - reduced_depth
             score = -alpha_beta(worker, tt, ply + 1, reduced_depth, -alpha - 1, -alpha, CUT)
+            frame.reduced = 0
             if worker.aborted == 0 and score > alpha and reduced_depth < new_depth:
                 if score > best_score + tune.deeper_margin:
                     new_depth += 1
@@ -501,6 +529,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             return frame.static_eval
         reason = trace.CHECKMATE if in_check else trace.STALEMATE
         return trace.ended(worker, reason, np.int64(ply - MATE) if in_check else np.int64(DRAW))
+    if ply > 0 and best_move == NO_MOVE and excluded == NO_MOVE and best_score > -MATE_BOUND:
+        reward_prior_move(worker, ply, depth)
 
     # 17. Store the result, and its difference from static_eval in the correction history.
     #      when     not in a singular search, and not at the root if root moves are left out; the difference only if

@@ -23,8 +23,9 @@ MATE_BOUND = MATE - MAX_PLY
 NO_SCORE = 32_002
 DRAW = 0
 
-#: How a stored or returned score bounds the true score. These are bits: EXACT is UPPER | LOWER.
-UPPER, LOWER, EXACT = 1, 2, 3
+#: How a stored or returned score bounds the true score. These are bits: EXACT is UPPER | LOWER. An entry with NO_BOUND
+#: has only an evaluation; its score means nothing.
+NO_BOUND, UPPER, LOWER, EXACT = 0, 1, 2, 3
 
 
 @inlined

@@ -188,6 +188,20 @@ def test_a_quiet_tt_move_that_cuts_off_gets_its_share() -> None:
         assert np.count_nonzero(learnt) == (expected != 0)
 
 
+@pytest.mark.parametrize("share", [0, 50, 100])
+def test_a_quiet_move_without_an_answer_gets_its_share(share: int) -> None:
+    """No answer to 1. e4 wins a queen, so 1. e4 learns at ply 1, and then at the root, where it fails high."""
+    worker, slope = root(chess.STARTING_FEN), 100
+    worker["root_moves"][0] = encode(chess.Board(), chess.Move.from_uci("e2e4"))
+    worker["root_count"] = 1
+    off = {"prior_move_share": share, "butterfly_share": 100, "history_bonus_slope": slope}
+    set_tunables(worker, tunables.plain() | off)
+    assert search_root(worker, allocate_table(1), 2, -900, -899) > -899 + worker["tune"]["clear_cutoff_margin"]
+    learnt = worker["butterfly_history"].astype(np.int64)
+    assert learnt[1, 0, 0, chess.E2, chess.E4] == gravity(slope * share // 100, 3 * slope, HISTORY_LIMIT)
+    assert np.count_nonzero(learnt) == 1
+
+
 @pytest.mark.parametrize("malus", [100, 300])
 def test_moves_before_a_cutoff_lose_the_malus(malus: int) -> None:
     """The window asks for a mate at once, and the second move mates."""

@@ -11,7 +11,7 @@ import pytest
 
 from engine.board.convert import encode, write_board
 from search.deepening import NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
-from search.kernels.score import EXACT, LOWER, MATE, UPPER
+from search.kernels.score import EXACT, LOWER, MATE, NO_BOUND, UPPER
 from search.kernels.worker import STOP_NOW
 from search.limits import Clock, Limits
 from search.run import Request, SearchRun
@@ -96,9 +96,10 @@ def test_a_restricted_root_is_not_remembered_as_the_whole(searcher: Searcher) ->
 
 
 def remembered(searcher: Searcher, game: Game) -> int:
-    """Entries of the table for a game's position."""
+    """Counts the entries with a score for a game's position."""
     word = searcher._tt["word"]
-    return int(np.count_nonzero((searcher._tt["check"] ^ word == game.keys[-1]) & (word != 0)))
+    has_score = (word >> np.uint64(56)) & np.uint64(3) != NO_BOUND
+    return int(np.count_nonzero((searcher._tt["check"] ^ word == game.keys[-1]) & has_score))
 
 
 # -- mates ---------------------------------------------------------------------------------------------------------

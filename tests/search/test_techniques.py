@@ -109,6 +109,7 @@ def test_no_move_is_reduced_without_late_move_reduction(tuned: Callable[..., Sea
     without = nodes(tuned(reduction))
     assert nodes(tuned(reduction, deeper_margin=10, shallower_margin=40)) == without
     assert nodes(tuned(reduction, lmr_pv=0, lmr_tt_pv=0, lmr_noisy=0, lmr_check=0)) == without
+    assert nodes(tuned(reduction, hindsight_margin=0)) == without
     assert nodes(tuned(deeper_margin=10, shallower_margin=40)) != nodes(tuned())
     # The histories only add a rounding, even with the largest weights.
     weights = sum(tunables.BY_NAME[f"{history}_weight"].high for history in ("butterfly", "answer", "follow_up"))
