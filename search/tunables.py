@@ -51,7 +51,7 @@ TUNABLES: Final = (
     Tunable("correction_rate", 245, 30, 400, 36),
     # Improving: whether the search compares the evaluation with that of the side's last turn, 0 or 1.
     Tunable("improving", 1, 0, 1, 1),
-    # Hindsight: how far the sum of both sides' evaluations must exceed 0 for a ply less, centipawns.
+    # Hindsight: how much a reduced move must lose by the evaluations before and after it for a ply less, centipawns.
     Tunable("hindsight_margin", 150, 0, 600, 50),
     # Reverse futility: greatest depth; margin for each ply of depth, centipawns.
     Tunable("rfp_depth", 8, 4, 12, 1),
@@ -74,7 +74,8 @@ TUNABLES: Final = (
     Tunable("probcut_reduction", 4, 2, 6, 1),
     # Internal iterative reduction: least depth.
     Tunable("iir_depth", 4, 2, 8, 1),
-    # Late move pruning: only base + depth * depth quiet moves are tried, half as many if not improving.
+    # Late move pruning: outside PV nodes, only base + depth * depth quiet moves are tried, half as many if not
+    # improving.
     Tunable("lmp_base", 4, 1, 8, 1),
     # Futility of quiets: greatest reduced depth; margin = base + slope * reduced depth, centipawns.
     Tunable("futility_depth", 8, 4, 12, 1),
@@ -88,7 +89,7 @@ TUNABLES: Final = (
     Tunable("see_depth", 8, 4, 12, 1),
     Tunable("see_noisy_margin", 98, 30, 180, 16),
     Tunable("see_quiet_margin", 15, 10, 60, 6),
-    # Whether quiet checks are pruned like noisy moves, 0 or 1.
+    # Whether early quiet checks are exempt from all pruning except that of noisy moves, 0 or 1.
     Tunable("exempt_checks", 1, 0, 1, 1),
     # Late move reduction: base and factor of the logarithms, in %; the history of a quiet move, and of a capture, that
     # changes the reduction by a ply.

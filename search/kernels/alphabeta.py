@@ -1,8 +1,8 @@
 """Principal variation search: numbered blocks give each technique's condition, formula and, if measured, worth.
 
-All worths of whole techniques (ledger ids that end in -tuned) come from one run of 5,772 games with the network at
-10,000 nodes a move, in which each side lacked each technique at random. (Ids that end in -deep belong to two runs at
-25,000 nodes.) The ledger gives the commit, the number of games and the search limit of the other measurements.
+Worths whose ledger ids end in -tuned come from one run of 5,772 games with the network at 10,000 nodes a move, in which
+each side lacked each technique at random. Those that end in -deep come from runs at 25,000 nodes. The ledger gives the
+commit, the number of games and the search limit of each.
 """
 
 from __future__ import annotations
@@ -152,9 +152,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #    The TT's score comes from a search, so it is the better estimate if its bound allows it.
     #      when     not in check; the TT's score is not used in a singular search
     #      formula  static_eval = raw_eval * (200 - halfmoves) / 200 + corrections
-    #               eval = tt_score if that is greater than static_eval and not an upper bound, or less than
-    #               static_eval and not a lower bound; otherwise eval = static_eval
-    #               A new raw_eval is stored at once, so that a node that ends early need not evaluate again
+    #               eval = tt_score if that is greater than static_eval and a lower bound or exact, or less than
+    #               static_eval and an upper bound or exact; otherwise eval = static_eval
+    #               If the TT has no entry, raw_eval is stored at once with NO_BOUND, except in a singular search: after
+    #               a node that ends early, the next visit need not evaluate again
     #      worth    of the corrections: see `search.kernels.correction`
     #               of storing at once  +12.4 +- 12.8  [ledger: idea-early-eval-deep]
     eval = np.int64(NO_SCORE)
@@ -165,8 +166,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         if raw_eval == NO_SCORE:
             raw_eval = node.evaluate(worker, ply)
             if data == U0 and excluded == NO_MOVE:
-                lowest, was_pv = QUIESCENCE_DEPTH, frame.tt_pv
-                store(tt, position.key, worker.generation, ply, lowest, 0, NO_BOUND, raw_eval, NO_MOVE, was_pv)
+                depth_0, was_pv = QUIESCENCE_DEPTH, frame.tt_pv
+                store(tt, position.key, worker.generation, ply, depth_0, NO_SCORE, NO_BOUND, raw_eval, NO_MOVE, was_pv)
         eval = corrected_eval(worker, ply, raw_eval)
         frame.static_eval = eval
         if data != U0 and excluded == NO_MOVE:
@@ -176,15 +177,16 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             elif tt_bound & UPPER != 0:
                 eval = tt_score
 
-    # 7. Improving: if the side to move stands better than at its last turn, a fail high is more likely (block 8).
-    #    Otherwise late moves are less likely to help (blocks 14 and 15).
+    # 7. Improving and hindsight. If the side to move stands better than at its last turn, it is improving: a fail high
+    #    is more likely (block 8). Otherwise late moves are less likely to help (blocks 14 and 15).
     #      when     not in check, and the tunable `improving` is not 0; otherwise improving = 0
     #      formula  improving = 1 if static_eval exceeds that of two plies ago (if the side to move was in check then,
     #               that of four plies ago) or if neither of these exists; otherwise improving = 0
     #      worth    +91.1 +- 15.3  [ledger: improving-tuned]
-    #    Hindsight: if the last move was reduced and has cost the opponent much, a ply less proves that, too. (The idea
-    #    is Stockfish's.)
-    #      when     not in check, not a singular search; the last move was not a null move, and it was reduced
+    #    Hindsight: the last move was reduced, and the evaluations say that it lost much. A search that is a ply
+    #    shallower is enough to refute it. (The idea is Stockfish's.)
+    #      when     not at the root, depth >= 2, not in check here or one ply ago, not a singular search, the last move
+    #               was reduced
     #      formula  depth - 1 if the sum of static_eval here and one ply ago, each for its own side to move, exceeds
     #               hindsight_margin
     #      worth    +8.8 +- 13.2  [ledger: hindsight-deep]
@@ -193,6 +195,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         eval_before = worker.stack[ply - 1].static_eval
         if eval_before != NO_SCORE and frame.static_eval + eval_before > tune.hindsight_margin:
             depth -= 1
+            trace.shortened(worker, depth)
     trace.evaluated(worker, ply, eval, improving)
     # Cutoffs two plies below are counted from 0.
     worker.stack[ply + 2].cutoffs = 0
@@ -392,7 +395,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     trace.skipped(worker, ply, move, trace.EXCHANGE_NOISY)
                     continue
             elif tune.exempt_checks != 0 and quiet_count < lmp_limit and gives_check(position, move):
-                # Early quiet checks are pruned like noisy moves, because the evaluation says little about them.
+                # Early quiet checks are pruned like noisy moves, because the evaluation says little about them. (Once
+                # futility or late move pruning skips the quiet moves, the picker returns no quiet check, either.)
                 #   when     quiet moves searched < lmp_limit (see late move pruning), depth <= see_depth
                 #   formula  SEE < -see_noisy_margin * depth
                 #   worth    +10.5 +- 11.8  [ledger: check-exemption-deep]
@@ -529,6 +533,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             return frame.static_eval
         reason = trace.CHECKMATE if in_check else trace.STALEMATE
         return trace.ended(worker, reason, np.int64(ply - MATE) if in_check else np.int64(DRAW))
+    # A quiet move without an answer gets prior_move_share % of the bonus for a cutoff (as in Stockfish).
+    #   when     not at the root, not a singular search, no move raised alpha, best_score is not a mate against us
+    #   worth    +13.7 +- 12.8  [ledger: prior-move-bonus-deep]
     if ply > 0 and best_move == NO_MOVE and excluded == NO_MOVE and best_score > -MATE_BOUND:
         reward_prior_move(worker, ply, depth)
 

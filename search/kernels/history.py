@@ -1,4 +1,4 @@
-"""Histories: how well moves have done. Cutoffs update them; move ordering, pruning and reductions read them.
+"""Histories: how well moves have done. Cutoffs and fail lows update them; ordering, pruning and reductions read them.
 
     table                  index                                     worth
     butterfly_history      [color][is the origin attacked]
@@ -30,7 +30,7 @@ WEIGHT_SHIFT = 7
 
 @inlined
 def history_bonus(worker, depth):
-    """Returns the bonus for a cutoff at `depth` plies, as int64. It grows with the depth up to history_bonus_max."""
+    """Returns the full bonus of a search to `depth` plies, as int64, at most history_bonus_max."""
     return min(depth * worker.tune.history_bonus_slope, worker.tune.history_bonus_max)
 
 
@@ -155,8 +155,8 @@ def reward_tt_move(worker, ply, depth, tt_move):
 def reward_prior_move(worker, ply, depth):
     """Updates the histories of the quiet move that led to `ply`, where the search failed low. Mutates `worker`.
 
-    The opponent found no answer, so the move gets `prior_move_share` percent of a bonus. (The idea is Stockfish's.)
-    Worth: +13.7 +- 12.8  [ledger: prior-move-bonus-deep].
+    The opponent found no answer, so the move gets `prior_move_share` percent of a bonus. `find_threats` must have set
+    the threats at `ply - 1`; the main search does that before it plays a quiet move.
     """
     prior = worker.stack[ply - 1].move
     if prior != NO_MOVE and not is_noisy(prior):

@@ -10,7 +10,7 @@ the same decisions. When the records are full, the search continues, and its vis
     searching             before a search of a child, or of the same position: its reason, reduction and extension
     entered               at the start of a node of the main search: its window
     entered_quiescence    at the start of a node of quiescence: its window
-    shortened             after internal iterative reduction: the reduced depth
+    shortened             after hindsight and after internal iterative reduction: the reduced depth
     evaluated             after the static evaluation: its value
     evaluated_quiescence  after the static evaluation in quiescence: its value
     skipped               when a move is skipped: the reason
@@ -190,7 +190,7 @@ def entered_quiescence(worker, ply, alpha, beta):
 
 @hook
 def shortened(worker, depth):
-    """Records the `depth` of the current node after internal iterative reduction, whether or not that applied."""
+    """Records the `depth` of the current node after hindsight or internal iterative reduction, reduced or not."""
     trace = worker.recording
     if trace.unrecorded == 0:
         node = trace.nodes[trace.current]

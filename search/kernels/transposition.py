@@ -24,6 +24,7 @@ from engine.board.bits import multiply_high, prefetch
 from engine.compiler.jit import inlined, kernel, subkernel
 from engine.memory import allocate
 from search.kernels.score import EXACT, NO_SCORE, score_from_tt, score_to_tt
+from search.limits import MAX_PLY
 
 ENTRY: Final = np.dtype([("check", np.uint64), ("word", np.uint64)])
 BUCKET: Final = 4
@@ -36,7 +37,7 @@ AGE_WEIGHT: Final = 8
 #: An exact result always replaces it.
 MUCH_DEEPER: Final = 3
 
-#: The depth with which quiescence stores its results.
+#: The depth of entries from quiescence, and of entries that have only an evaluation.
 QUIESCENCE_DEPTH: Final = 0
 
 MASK_16 = np.uint64(0xFFFF)
@@ -79,7 +80,7 @@ def entry_move(data):
 
 @inlined
 def entry_score(data, ply):
-    """Returns the stored score as seen from a node at `ply`, as int64."""
+    """Returns the stored score as seen from a node at `ply`, as int64. It means nothing if the bound is NO_BOUND."""
     return score_from_tt(signed_16(data >> S16), ply)
 
 
@@ -97,7 +98,7 @@ def entry_depth(data):
 
 @inlined
 def entry_bound(data):
-    """Returns UPPER, LOWER or EXACT, or 0 for an empty entry, as int64."""
+    """Returns UPPER, LOWER or EXACT, or NO_BOUND if the entry is empty or has only an evaluation, as int64."""
     return np.int64((data >> S56) & np.uint64(3))
 
 
@@ -115,7 +116,7 @@ def entry_was_pv(data):
 
 @inlined
 def probe(tt, key):
-    """Returns the word stored for `key`, as uint64, or 0 if there is no entry for it (a stored word is never 0)."""
+    """Returns the word stored for `key`, as uint64, or 0 if there is no entry for it (no stored word is 0)."""
     start = bucket_start(tt, key)
     for index in range(start, start + BUCKET):
         data = tt[index].word
@@ -126,11 +127,12 @@ def probe(tt, key):
 
 @subkernel
 def store(tt, key, generation, ply, depth, score, bound, raw_eval, move, was_pv):
-    """Stores a search result; `was_pv` (see `entry_was_pv`), 0 or 1, replaces that of an old entry. Mutates `tt`.
+    """Stores a search result, or with NO_BOUND only `raw_eval` and `was_pv`. Mutates `tt`.
 
-    If `key` has an entry, that entry is replaced unless the new result is not exact and the entry is from this search
-    and more than MUCH_DEEPER plies deeper. A result without a move keeps that entry's move. If `key` has no entry,
-    replaces the least valuable entry of the bucket: an empty one, or the one with the least depth - AGE_WEIGHT * age.
+    `was_pv` (see `entry_was_pv`), 0 or 1, replaces that of an old entry. If `key` has an entry, that entry is replaced
+    unless the new result is not exact and the entry is from this search and more than MUCH_DEEPER plies deeper. A
+    result without a move keeps that entry's move. If `key` has no entry, replaces the least valuable entry of the
+    bucket: an empty one, or the one with the least depth - AGE_WEIGHT * age.
     """
     start = bucket_start(tt, key)
     victim = start
@@ -176,4 +178,4 @@ def hashfull(tt, generation):
     return used * 1000 // sample
 
 
-assert NO_SCORE < 1 << 15, "scores are stored in 16 bits"
+assert NO_SCORE + MAX_PLY < 1 << 15, "scores are stored in 16 bits"

@@ -60,7 +60,7 @@ FRAME: Final = np.dtype(
         # Whether the node is a PV node or its position is known to have been in one, 0 or 1 (see `alpha_beta`). The
         # search that verifies a null move may set it, too.
         ("tt_pv", np.int64),
-        # While a move is searched at reduced depth, by how many plies; otherwise 0.
+        # By how many plies the search of the current move is reduced; 0 in its other searches and for null moves.
         ("reduced", np.int64),
         # The squares that the opponent attacks, for the butterfly history (see `find_threats`).
         ("threats", np.uint64),
