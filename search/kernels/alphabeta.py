@@ -386,22 +386,18 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         if ply > 0 and best_score > -MATE_BOUND and has_non_pawn_material(position, position.turn):
             # The depth minus the tabulated reduction, without the other terms of block 15.
             lmr_depth = max(depth - reduction // 100, 0)
-            if not is_quiet:
-                # SEE pruning of noisy moves: the remaining depth is unlikely to win back the lost material.
-                #   when     depth <= see_depth
+            may_be_exempt = is_quiet and tune.exempt_checks != 0 and quiet_count < lmp_limit
+            early_check = may_be_exempt and gives_check(position, move)
+            if not is_quiet or early_check:
+                # SEE pruning of noisy moves: the remaining depth is unlikely to win back the lost material. It is the
+                # only pruning of early quiet checks, because the evaluation says little about them. (Once futility or
+                # late move pruning skips the quiet moves, the picker returns no quiet check, either.)
+                #   when     depth <= see_depth; of quiet checks while quiet moves searched < lmp_limit
                 #   formula  SEE < -see_noisy_margin * depth
                 #   worth    of noisy and quiet moves together  +63.9 +- 15.9  [ledger: exchange-pruning-tuned]
+                #            of quiet checks here, not below  +10.5 +- 11.8  [ledger: check-exemption-deep]
                 if depth <= tune.see_depth and not see_ge(position, move, -tune.see_noisy_margin * depth):
-                    trace.skipped(worker, ply, move, trace.EXCHANGE_NOISY)
-                    continue
-            elif tune.exempt_checks != 0 and quiet_count < lmp_limit and gives_check(position, move):
-                # Early quiet checks are pruned like noisy moves, because the evaluation says little about them. (Once
-                # futility or late move pruning skips the quiet moves, the picker returns no quiet check, either.)
-                #   when     quiet moves searched < lmp_limit (see late move pruning), depth <= see_depth
-                #   formula  SEE < -see_noisy_margin * depth
-                #   worth    +10.5 +- 11.8  [ledger: check-exemption-deep]
-                if depth <= tune.see_depth and not see_ge(position, move, -tune.see_noisy_margin * depth):
-                    trace.skipped(worker, ply, move, trace.EXCHANGE_QUIET)
+                    trace.skipped(worker, ply, move, trace.EXCHANGE_QUIET if is_quiet else trace.EXCHANGE_NOISY)
                     continue
             else:
                 # Late move pruning: if this many quiet moves have failed, later ones most likely fail, too.

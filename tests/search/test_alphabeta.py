@@ -194,8 +194,8 @@ def test_a_quiet_move_without_an_answer_gets_its_share(share: int) -> None:
     worker, slope = root(chess.STARTING_FEN), 100
     worker["root_moves"][0] = encode(chess.Board(), chess.Move.from_uci("e2e4"))
     worker["root_count"] = 1
-    off = {"prior_move_share": share, "butterfly_share": 100, "history_bonus_slope": slope}
-    set_tunables(worker, tunables.plain() | off)
+    values = {"prior_move_share": share, "butterfly_share": 100, "history_bonus_slope": slope}
+    set_tunables(worker, tunables.plain() | values)
     assert search_root(worker, allocate_table(1), 2, -900, -899) > -899 + worker["tune"]["clear_cutoff_margin"]
     learnt = worker["butterfly_history"].astype(np.int64)
     assert learnt[1, 0, 0, chess.E2, chess.E4] == gravity(slope * share // 100, 3 * slope, HISTORY_LIMIT)
