@@ -55,6 +55,9 @@ QUIT_PATIENCE: Final = 1.2
 
 #: Seconds between two checks of the loader.
 _LOOK: Final = 0.02
+#: The session waits for an event for at most this many seconds. Python sees a SIGINT that arrives just before such a
+#: wait only when the wait ends.
+_LONGEST_WAIT: Final = 1.0
 
 HELP: Final = """\
 Secateur is a UCI engine: load it into a chess GUI, or type these commands.
@@ -134,9 +137,9 @@ class Session:
 
     def _take_event(self) -> None:
         """Waits for the next event and handles it; returns early if a tool or the loader must be checked."""
-        seconds = _LOOK if self._deferred else None
+        seconds = _LOOK if self._deferred else _LONGEST_WAIT
         if self._task is not None:
-            seconds = HEARTBEAT / 4 if self._task.is_tool else None
+            seconds = HEARTBEAT / 4 if self._task.is_tool else _LONGEST_WAIT
         try:
             event = self._events.get(timeout=seconds)
         except queue.Empty:

@@ -86,7 +86,7 @@ BY_THE_RULES = {"checkmate", "stalemate", "repetition", "fifty-move rule", "insu
     [
         ({"win_score": 40_000, "draw_score": -1}, BY_THE_RULES),
         ({"max_plies": 10}, {"length"}),
-        ({"win_score": 100, "win_plies": 1}, {"won by score", "repetition", "drawn by score"}),
+        ({"win_score": 100, "win_plies": 1}, {"won by score", "repetition", "drawn by score", "insufficient material"}),
         ({"draw_score": 1000, "draw_plies": 1, "draw_from": 0}, {"drawn by score"}),
     ],
 )
