@@ -124,7 +124,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     tt_score = np.int64(NO_SCORE)
     tt_bound = np.int64(0)
     tt_depth = np.int64(-1)
-    data = probe(tt, position.key, worker.generation)
+    data = probe(tt, position.key)
     if excluded == NO_MOVE:
         frame.tt_pv = np.int64(is_pv)
         if data != U0:

@@ -65,7 +65,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
     tt_move = np.int64(NO_MOVE)
     raw_eval = np.int64(NO_SCORE)
     was_pv = np.int64(0)
-    data = probe(tt, position.key, worker.generation)
+    data = probe(tt, position.key)
     if data != U0:
         was_pv = entry_was_pv(data)
         score = entry_score(data, ply)

@@ -33,8 +33,8 @@ BUCKET: Final = 4
 GENERATIONS: Final = 32
 #: One generation of age counts as this many plies of depth when `store` chooses a victim.
 AGE_WEIGHT: Final = 8
-#: `store` keeps a position's entry if it is over MUCH_DEEPER plies deeper than the new result. An exact result always
-#: replaces it.
+#: `store` keeps a position's entry if it is from this search and over MUCH_DEEPER plies deeper than the new result.
+#: An exact result always replaces it.
 MUCH_DEEPER: Final = 3
 
 #: The depth of entries from quiescence, and of entries that have only an evaluation.
@@ -43,7 +43,6 @@ QUIESCENCE_DEPTH: Final = 0
 MASK_16 = np.uint64(0xFFFF)
 MASK_8 = np.uint64(0xFF)
 S16, S32, S48, S56, S58, S63 = (np.uint64(n) for n in (16, 32, 48, 56, 58, 63))
-_NOT_GENERATION = ~(np.uint64(GENERATIONS - 1) << S58)
 
 
 def allocate_table(mebibytes: int) -> Any:
@@ -105,7 +104,7 @@ def entry_bound(data):
 
 @inlined
 def entry_age(data, generation):
-    """Returns how many searches ago the entry was last written or found, modulo GENERATIONS, as int64."""
+    """Returns how many searches ago the entry was written, modulo GENERATIONS, as int64."""
     return (generation - np.int64(data >> S58)) & (GENERATIONS - 1)  # the mask removes was_pv
 
 
@@ -116,22 +115,12 @@ def entry_was_pv(data):
 
 
 @inlined
-def probe(tt, key, generation):
-    """Returns the word stored for `key`, as uint64, or 0 if there is no entry for it (no stored word is 0).
-
-    The entry gets the current `generation`, so it stays as long as searches find it (as in Stockfish). Mutates `tt`.
-
-      worth    +9.7 +- 11.8  [ledger: idea-table-renewed]
-    """
+def probe(tt, key):
+    """Returns the word stored for `key`, as uint64, or 0 if there is no entry for it (no stored word is 0)."""
     start = bucket_start(tt, key)
     for index in range(start, start + BUCKET):
         data = tt[index].word
         if tt[index].check ^ data == key and data != 0:
-            if entry_age(data, generation) != 0:
-                data = data & _NOT_GENERATION | np.uint64(generation) << S58
-                entry = tt[index]
-                entry.word = data
-                entry.check = key ^ data
             return data
     return np.uint64(0)
 
@@ -141,9 +130,9 @@ def store(tt, key, generation, ply, depth, score, bound, raw_eval, move, was_pv)
     """Stores a search result, or with NO_BOUND only `raw_eval` and `was_pv`. Mutates `tt`.
 
     `was_pv` (see `entry_was_pv`), 0 or 1, replaces that of an old entry. If `key` has an entry, that entry is replaced
-    unless the new result is not exact and the entry is more than MUCH_DEEPER plies deeper. A result without a move
-    keeps that entry's move. If `key` has no entry, replaces the least valuable entry of the bucket: an empty one, or
-    the one with the least depth - AGE_WEIGHT * age.
+    unless the new result is not exact and the entry is from this search and more than MUCH_DEEPER plies deeper. A
+    result without a move keeps that entry's move. If `key` has no entry, replaces the least valuable entry of the
+    bucket: an empty one, or the one with the least depth - AGE_WEIGHT * age.
     """
     start = bucket_start(tt, key)
     victim = start
@@ -153,7 +142,7 @@ def store(tt, key, generation, ply, depth, score, bound, raw_eval, move, was_pv)
         if tt[index].check ^ data == key and data != 0:
             if move == 0:
                 move = entry_move(data)
-            if bound != EXACT and entry_depth(data) > depth + MUCH_DEEPER:
+            if bound != EXACT and entry_age(data, generation) == 0 and entry_depth(data) > depth + MUCH_DEEPER:
                 return
             victim = index
             break
@@ -179,7 +168,7 @@ def store(tt, key, generation, ply, depth, score, bound, raw_eval, move, was_pv)
 
 @kernel
 def hashfull(tt, generation):
-    """Returns UCI's `hashfull`: how many per mille of the first 4000 entries this search wrote or found, as int64."""
+    """Returns UCI's `hashfull`: how many per mille of the first 4000 entries this search wrote, as int64."""
     sample = min(4000, tt.size)
     used = 0
     for index in range(sample):
