@@ -136,10 +136,12 @@ class Session:
         self.over.set()
 
     def _take_event(self) -> None:
-        """Waits for the next event and handles it; returns early if a tool or the loader must be checked."""
-        seconds = _LOOK if self._deferred else _LONGEST_WAIT
-        if self._task is not None:
-            seconds = HEARTBEAT / 4 if self._task.is_tool else _LONGEST_WAIT
+        """Handles the next event; returns without one after a while, sooner if a tool or the loader must be checked."""
+        seconds = _LONGEST_WAIT
+        if self._task is not None and self._task.is_tool:
+            seconds = HEARTBEAT / 4
+        elif self._task is None and self._deferred:
+            seconds = _LOOK
         try:
             event = self._events.get(timeout=seconds)
         except queue.Empty:
