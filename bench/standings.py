@@ -1,12 +1,13 @@
 """The tables in docs/strength.md that `secateur ledger --write` makes from the ledger.
 
     strength    each record of a match or a suite whose id begins with `goal-`
+    ladder      the ratings from games against engines of known rating (`strength/ladder.json`)
     techniques  each technique that a run of `secateur ablation` with the suffix `tuned` measured; a later one by its
                 record with the suffix `deep`
     parameters  each tunable that games measured up against down, with its value before the tuning runs
     levels      the levels of limited strength with their measured ratings (`strength/levels.json`)
 
-Each table is between two lines (see `marks`). `secateur rate --json` prints the rating list.
+Each table is between two lines (see `marks`). `secateur rate --json` prints the rating lists.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ def tables(folder: Path) -> dict[str, str]:
     matches = load(folder)
     return {
         "strength": goals(matches, load_suites(folder).values()),
+        "ladder": _read(folder / "strength" / "ladder.json", "a rating list", lambda data: ladder(parse_json(data))),
         "techniques": techniques(matches),
         "parameters": parameters(
             matches, _read(folder / "tuning" / "network-first.jsonl", "the state of a tuning run", _before)
@@ -96,6 +98,21 @@ def goals(records: Iterable[Record], suites: Iterable[SuiteRecord]) -> str:
         for what, points, record, count, faults in rows
     )
     return markdown.table(("what", "result", "games or positions", "faults", "bench"), cells, (2, 3, 4))
+
+
+def ladder(listed: Mapping[str, Any]) -> str:
+    """Returns the table of a rating list in which the engines of known rating have the error 0."""
+    rows = (
+        (
+            line["name"],
+            f"{line['rating']:.0f}",
+            f"+- {line['error']:.0f}" if line["error"] else "known",
+            f"{line['games']}",
+            f"{100 * line['score']:.1f} %",
+        )
+        for line in listed["ratings"]
+    )
+    return markdown.table(("engine", "rating", "interval", "games", "score"), rows, (1, 2, 3, 4))
 
 
 def techniques(records: Iterable[Record]) -> str:

@@ -12,7 +12,7 @@ from bench.records import LedgerError
 from engine.compiler.sources import PROJECT_ROOT
 from search.techniques import TECHNIQUES
 
-NAMES = ("strength", "techniques", "parameters", "levels")
+NAMES = ("strength", "ladder", "techniques", "parameters", "levels")
 PAGE = "# Strength\n\n" + "between\n".join("WAS HERE".join(standings.marks(name)) + "\n" for name in NAMES)
 #: The first words of tunables that matter only on a clock, with a policy or with several threads.
 UNMEASURED = ("time", "policy", "vote")
@@ -38,7 +38,7 @@ def test_the_rest_of_the_page_stays(tmp_path: Path) -> None:
     standings.write_page(page, records.LEDGER)
     text = page.read_text(encoding="utf-8")
     assert text.startswith("# Strength\n\n<!-- strength: begin -->\n| what |")
-    assert "|\n<!-- strength: end -->\nbetween\n<!-- techniques: begin -->\n| technique |" in text
+    assert "|\n<!-- strength: end -->\nbetween\n<!-- ladder: begin -->\n| engine |" in text
     assert text.endswith("|\n<!-- levels: end -->\n")
     assert "WAS HERE" not in text
     assert text.count("between\n") == len(NAMES) - 1
@@ -49,17 +49,28 @@ def test_the_rest_of_the_page_stays(tmp_path: Path) -> None:
 def test_a_page_without_a_place_for_the_table_is_left_alone(tmp_path: Path) -> None:
     page = tmp_path / "strength.md"
     first, _, _ = PAGE.partition("between")
-    for text, missing in (("# Strength\n", "strength: begin"), (first, "techniques: begin")):
+    for text, missing in (("# Strength\n", "strength: begin"), (first, "ladder: begin")):
         page.write_text(text, encoding="utf-8")
         with pytest.raises(LedgerError, match=missing):
             standings.write_page(page, records.LEDGER)
         assert page.read_text(encoding="utf-8") == text
 
 
+def test_the_ladder_tells_known_ratings_from_fitted_ones() -> None:
+    us = {"name": "Us", "rating": 3519.6, "error": 55.2, "games": 80, "score": 0.55}
+    known = {"name": "Stash 37", "rating": 3424.0, "error": 0.0, "games": 40, "score": 0.35}
+    rows = ["| Us | 3520 | +- 55 | 80 | 55.0 % |", "| Stash 37 | 3424 | known | 40 | 35.0 % |"]
+    assert standings.ladder({"ratings": [us, known]}).splitlines()[2:] == rows
+
+
+NO_RATING_LISTS = ["{", "[]", '{"ratings": [{"name": "Us"}]}', '{"ratings": 1}']
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "texts"),
     [
-        ("strength/levels.json", "a rating list", ["{", "[]", '{"ratings": [{"name": "Us"}]}', '{"ratings": 1}']),
+        ("strength/ladder.json", "a rating list", NO_RATING_LISTS),
+        ("strength/levels.json", "a rating list", NO_RATING_LISTS),
         (
             "tuning/network-first.jsonl",
             "the state of a tuning run",
