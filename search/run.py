@@ -13,6 +13,7 @@ import chess
 from engine.board.convert import decode, encode, write_board
 from engine.board.moves import NO_MOVE
 from search.deepening import NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
+from search.endings import Endings
 from search.game import Game
 from search.info import Info, Progress, Result
 from search.kernels.score import NO_SCORE, mate_distance
@@ -34,6 +35,11 @@ LEAST_TIME_FOR_HELP: Final = 5.0
 #: the tablebase is not probed. If probing takes more than SHARE_FOR_TABLES of that limit, the search uses no tablebase.
 LEAST_TIME_FOR_TABLES: Final = 50.0
 SHARE_FOR_TABLES: Final = 0.4
+
+#: The share of the planned time that solving an ending may take, and the most milliseconds after each iteration: the
+#: user sees reports meanwhile.
+SHARE_FOR_ENDINGS: Final = 0.5
+MOST_FOR_ENDINGS: Final = 1000.0
 
 
 @dataclass(frozen=True)
@@ -62,12 +68,22 @@ class SearchRun:
     """
 
     def __init__(
-        self, request: Request, worker: Any, helpers: Helpers, tt: Any, generation: int, tables: Tables | None
+        self,
+        request: Request,
+        worker: Any,
+        helpers: Helpers,
+        tt: Any,
+        generation: int,
+        tables: Tables | None,
+        endings: Endings,
     ) -> None:
         self.request = request
         self._worker, self._helpers, self._tt = worker, helpers, tt
         self._generation = generation
         self._tables = tables
+        self._endings: Endings | None = endings if _may_solve(request) else None
+        # The milliseconds spent on the ending so far.
+        self._solving = 0.0
         self._values = tunables_of(worker)
         tune = namespace(self._values)
         limits = request.limits
@@ -79,6 +95,8 @@ class SearchRun:
         # Depth and number of the last reported root move.
         self._reported = (0, 0)
         self._last: Info | None = None
+        #: Whether the last iteration is the solution of an ending, which no helper can improve.
+        self.is_solved = False
         #: One line for each failure that did not end the search.
         self.problems: list[str] = []
 
@@ -225,6 +243,11 @@ class SearchRun:
             self.tell(found, self._nodes())
             if not found.complete or worker["stop"]:
                 return found
+            solution = self._solve()
+            if solution is not None:
+                self.is_solved = True
+                self.tell(solution, self._nodes())
+                return solution
             # More time cannot change the only move, and hardly a mate that is nearer than the depth searched.
             mate = mate_distance(found.score)
             is_settled = len(root.moves) == 1 or (mate is not None and found.depth > 2 * abs(mate) + 2)
@@ -241,6 +264,26 @@ class SearchRun:
         found = Iteration(1, 0 if static_eval == NO_SCORE else static_eval, line, complete=False)
         self.tell(found, int(worker["nodes"]))
         return found
+
+    def _solve(self) -> Iteration | None:
+        """Continues to solve the ending on the board, if it is one and there is time; returns its lines if known."""
+        if self._endings is None:
+            return None
+        start = self.elapsed()
+        allowed = SHARE_FOR_ENDINGS * min(self.manager.soft(), self.manager.deadline()) - self._solving
+        end = start + min(allowed, MOST_FOR_ENDINGS)
+
+        def should_stop() -> bool:
+            return bool(self._worker["stop"]) or self.elapsed() >= end
+
+        board, moves = self.request.game.board, list(self.request.game.board.legal_moves)
+        try:
+            return self._endings.solve(board, moves, min(self.request.lines, len(moves)), should_stop)
+        except MemoryError:
+            self._endings = None  # the search needs no table
+            return None
+        finally:
+            self._solving += self.elapsed() - start
 
     def _is_enough(self, mate: int | None, is_settled: bool) -> bool:
         """Returns whether a limit by mate or nodes ends the search after an iteration."""
@@ -310,6 +353,13 @@ class SearchRun:
             bound=found.bound,
             is_known=is_known,
         )
+
+
+def _may_solve(request: Request) -> bool:
+    """Returns whether a search may solve an ending: not with limits that do not depend on time, nor at a level."""
+    limits = request.limits
+    is_limited = limits.depth is not None or limits.nodes is not None or limits.search_moves is not None
+    return request.level is None and not is_limited
 
 
 def _chosen(board: chess.Board, moves: Sequence[chess.Move], limits: Limits) -> list[chess.Move]:

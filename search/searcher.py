@@ -15,6 +15,7 @@ from typing import Final
 
 from eval.custom import CUSTOM
 from eval.network.format import Network
+from search.endings import Endings
 from search.game import Game
 from search.info import Info, Progress, Result
 from search.kernels.transposition import GENERATIONS, allocate_table
@@ -61,6 +62,7 @@ class Searcher:
         self._network: Network | None = None
         self._with_policy = False
         self._tables: Tables | None = None
+        self._endings = Endings()
         #: The generator of random choices at a limited strength; a seed makes them repeatable.
         self.rng = random.Random()
         self._level: Level | None = None
@@ -241,7 +243,7 @@ class Searcher:
             self.new_game()
         self._level = level
         self._generation = (self._generation + 1) % GENERATIONS
-        run = SearchRun(request, self._worker, self._helpers, self._tt, self._generation, self._tables)
+        run = SearchRun(request, self._worker, self._helpers, self._tt, self._generation, self._tables, self._endings)
         with self._lock:
             self._run = run
             if self._worker["stop"]:
@@ -264,8 +266,10 @@ class Searcher:
         if run.problems:
             self._tables = None  # probing them failed
         nodes = int(self._worker["nodes"]) + helped
-        # The threads vote, unless there are several lines; then the best of them is played.
-        best = found if found.others else vote([found, *others], int(self._worker["tune"]["vote_base"]))
+        # The threads vote, unless there are several lines or an ending is solved; then the best line is played.
+        best = (
+            found if found.others or run.is_solved else vote([found, *others], int(self._worker["tune"]["vote_base"]))
+        )
         if best is not found:
             run.tell(best, nodes)
         run.problems += [f"a search thread failed: {type(error).__name__}: {error}" for error in errors]

@@ -21,6 +21,7 @@ from eval.kernels.workspace import new_workspace
 from eval.network.layout import MAX_HIDDEN, accumulator_stack, new_network
 from eval.weights import COUNT
 from search.kernels.aspiration import search_iteration
+from search.kernels.retrograde import ENDING, solve_entries
 from search.kernels.score import NO_SCORE
 from search.kernels.transposition import allocate_table, hashfull
 from search.kernels.worker import STOP, new_worker
@@ -61,6 +62,11 @@ def _load_policy() -> None:
     rate_line(*_line(), inputs, moves, allocate(np.dtype(np.int64), MAX_MOVES))
 
 
+def _load_retrograde() -> None:
+    tables = [allocate(np.dtype(np.uint8), 1) for _ in range(4)]
+    solve_entries(allocate(ENDING, 1)[0], 0, 0, 0, *tables)
+
+
 def _load_endings() -> None:
     chosen_evaluation(from_board(chess.Board()), 0)
 
@@ -77,6 +83,7 @@ PLAYING: Final[tuple[tuple[str, Any, Callable[[], None]], ...]] = (
     ("board", complete_position, _load_board),
     ("search", search_iteration, _load_search),
     ("table", hashfull, _load_hashfull),
+    ("retrograde", solve_entries, _load_retrograde),
 )
 #: The kernels that `secateur perft` needs.
 PERFT: Final = (PLAYING[0], ("perft", perft_kernel, _load_perft))

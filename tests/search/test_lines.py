@@ -11,6 +11,7 @@ import pytest
 
 from engine.board.convert import encode, write_board
 from search.deepening import NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
+from search.endings import Endings
 from search.kernels.score import EXACT, LOWER, MATE, NO_BOUND, UPPER
 from search.kernels.worker import STOP_NOW
 from search.limits import Clock, Limits
@@ -157,7 +158,7 @@ def test_a_move_that_is_counted_before_it_is_there_is_not_reported(searcher: Sea
     root = Root([np.uint64(1)], [encode(board, move) for move in board.legal_moves], 1, 3)
     set_root(worker, root, 1000)
     request = Request(Game(board), Limits(depth=3), 0.0, 0, on_progress=said.append)
-    run = SearchRun(request, worker, searcher._helpers, searcher._tt, 1, None)
+    run = SearchRun(request, worker, searcher._helpers, searcher._tt, 1, None, Endings())
     run._root_count = len(root.moves)
     worker["stack"][0]["tried_count"] = 1
     run.report()

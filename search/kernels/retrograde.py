@@ -1,0 +1,285 @@
+"""Retrograde analysis: solves all positions of an ending of three or four men without pawns, from the mates backwards.
+
+The mates are known at once. Then level after level, for n = 1, 2, ...: the side to move mates in n plies if some move
+leads to a mate in n - 1, and is mated in n plies if every move leads to a mate by the opponent, the latest in n - 1.
+A level can only change positions from which a move leads to a position of the level before. The kernel finds these
+by moves in reverse. (Ken Thompson, "Retrograde analysis of certain endgames", ICCA Journal 9, 1986.)
+
+A table, uint8[2 * PLACES * 64 ** (men - 1)], has an entry for each side to move and the squares of the men. Mirrored
+positions share an entry: the first man, White's king, is on one of PLACE_SQUARES. A position with that king on the
+diagonal a1-h8 has two entries, which are always equal.
+
+    0           a draw, or not solved yet
+    n + 1       mate in n plies: the side to move mates if n is odd, and is mated if n is even
+    ILLEGAL     no position: two men share a square, or the side to move could take the king
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from engine.board.attacks import attacks_from
+from engine.board.bits import U0, bit, lsb, without_lsb
+from engine.compiler.jit import inlined, kernel, subkernel
+
+#: An ending, and the position in hand: the number of men, their types and colours (White's king first, Black's second),
+#: their squares, and the side to move.
+ENDING: Final = np.dtype(
+    [
+        ("count", np.int64),
+        ("pieces", np.int64, (4,)),
+        ("colors", np.int64, (4,)),
+        ("squares", np.int64, (4,)),
+        ("turn", np.int64),
+    ],
+    align=True,
+)
+
+ILLEGAL: Final = 255
+
+#: The squares of the first man, up to symmetry, and the index of each square among them (-1 if it is not one of them).
+PLACE_SQUARES: Final = np.array([0, 1, 2, 3, 9, 10, 11, 18, 19, 27], np.int64)
+PLACES: Final = len(PLACE_SQUARES)
+PLACE_OF: Final = np.full(64, -1, np.int64)
+PLACE_OF[PLACE_SQUARES] = np.arange(PLACES)
+
+#: An entry of `captures` says what the captures of a position do. 0: there is none. n up to LAST_WIN: one mates in n
+#: plies. LAST_WIN + n: each lets the opponent mate, so that the side to move is mated in n plies at the latest.
+#: SAFE: one draws.
+LAST_WIN: Final = 120
+SAFE: Final = 255
+
+#: What `_best` returns besides values: there is no move; a move does not lose.
+NO_MOVES, HOLDS = 0, -1
+
+
+@inlined
+def _mirror(ending):
+    """Returns the bits that, by xor, mirror the squares so that the first man is in the quarter a1-d4."""
+    king = ending.squares[0]
+    return (7 if king & 4 else 0) ^ (56 if king & 32 else 0)
+
+
+@inlined
+def _transposed(square):
+    """Returns `square` mirrored at the diagonal a1-h8."""
+    return (square >> 3) | ((square & 7) << 3)
+
+
+@inlined
+def _index(ending, mirror, transpose):
+    """Returns the entry of the position in hand after xor with `mirror` and, if `transpose`, mirroring at a1-h8."""
+    index = ending.turn * PLACES
+    for man in range(ending.count):
+        square = ending.squares[man] ^ mirror
+        if transpose:
+            square = _transposed(square)
+        index = index + PLACE_OF[square] if man == 0 else index * 64 + square
+    return index
+
+
+@inlined
+def _entry(ending):
+    """Returns the entry of the position in hand."""
+    mirror = _mirror(ending)
+    king = ending.squares[0] ^ mirror
+    return _index(ending, mirror, (king >> 3) > (king & 7))
+
+
+@inlined
+def _store(ending, values, value):
+    """Stores `value` in the entry of the position in hand, and in its second entry if it has one. Mutates `values`."""
+    mirror = _mirror(ending)
+    king = ending.squares[0] ^ mirror
+    values[_index(ending, mirror, (king >> 3) > (king & 7))] = value
+    if (king >> 3) == (king & 7):
+        values[_index(ending, mirror, True)] = value
+
+
+@inlined
+def _load(ending, entry):
+    """Sets the position in hand to that of an entry. Mutates `ending`."""
+    for man in range(ending.count - 1, 0, -1):
+        ending.squares[man] = entry & 63
+        entry >>= 6
+    ending.turn = entry // PLACES
+    ending.squares[0] = PLACE_SQUARES[entry % PLACES]
+
+
+@inlined
+def _occupied(ending):
+    """Returns the squares of the men, as uint64."""
+    occupied = U0
+    for man in range(ending.count):
+        occupied |= bit(ending.squares[man])
+    return occupied
+
+
+@inlined
+def _is_attacked(ending, square, color, occupied, taken):
+    """Returns whether a man of `color`, but not the man `taken`, attacks `square` if `occupied` blocks sliders."""
+    for man in range(ending.count):
+        if man == taken or ending.colors[man] != color:
+            continue
+        if attacks_from(ending.pieces[man], ending.squares[man], occupied) & bit(square) != U0:
+            return True
+    return False
+
+
+@inlined
+def _man_on(ending, square):
+    """Returns the number of the man on `square`, which must not be empty, as int64."""
+    man = np.int64(0)
+    while ending.squares[man] != square:
+        man += 1
+    return man
+
+
+@inlined
+def _without(ending, taken, third, fourth):
+    """Returns the value of the position in hand without the man `taken`, the third (2) or the fourth (3), as int64.
+
+    `third` is the table of the ending without the third man, `fourth` that without the fourth. An empty table means
+    that all its positions are drawn.
+    """
+    table = third if taken == 2 else fourth
+    if table.size == 0:
+        return np.int64(0)
+    mirror = _mirror(ending)
+    king, other = ending.squares[0] ^ mirror, ending.squares[1] ^ mirror
+    left = ending.squares[5 - taken] ^ mirror
+    if (king >> 3) > (king & 7):
+        king, other, left = _transposed(king), _transposed(other), _transposed(left)
+    return np.int64(table[((ending.turn * PLACES + PLACE_OF[king]) * 64 + other) * 64 + left])
+
+
+@subkernel
+def _best(ending, values, third, fourth, captures_only):
+    """Judges the moves of the position in hand, or only its captures, by the values after them; returns int64:
+
+    NO_MOVES without a legal move; if all lose, the greatest value; HOLDS if one does not lose. With `captures_only`,
+    HOLDS - v if captures mate, where v is the least value after such a capture. Mutates `ending`, but restores it.
+    """
+    turn = ending.turn
+    king = 1 - turn
+    occupied = _occupied(ending)
+    greatest, least = np.int64(NO_MOVES), np.int64(ILLEGAL)
+    holds = False
+    for man in range(ending.count):
+        if ending.colors[man] != turn:
+            continue
+        origin = ending.squares[man]
+        targets = attacks_from(ending.pieces[man], origin, occupied)
+        if captures_only:
+            targets &= occupied
+        while targets != U0:
+            target = lsb(targets)
+            targets = without_lsb(targets)
+            taken = np.int64(-1)
+            if occupied & bit(target) != U0:
+                taken = _man_on(ending, target)
+                if ending.colors[taken] == turn:
+                    continue
+            ending.squares[man] = target
+            value = np.int64(ILLEGAL)
+            after = (occupied & ~bit(origin)) | bit(target)
+            if not _is_attacked(ending, ending.squares[king], 1 - turn, after, taken):
+                ending.turn = 1 - turn
+                value = np.int64(values[_entry(ending)]) if taken < 0 else _without(ending, taken, third, fourth)
+                ending.turn = turn
+            ending.squares[man] = origin
+            if value == ILLEGAL:
+                continue
+            if value == 0 or value & 1 != 0:
+                holds = True
+                if not captures_only:
+                    return np.int64(HOLDS)
+                if value != 0:
+                    least = min(least, value)
+            else:
+                greatest = max(greatest, value)
+    if least != ILLEGAL:
+        return HOLDS - least
+    return np.int64(HOLDS) if holds else greatest
+
+
+@inlined
+def _begin(ending, entry, values, captures, third, fourth):
+    """Finds out whether `entry` is illegal or a mate, and what its captures do. Mutates all but the last two."""
+    _load(ending, entry)
+    for man in range(ending.count):
+        for other in range(man):
+            if ending.squares[man] == ending.squares[other]:
+                values[entry] = ILLEGAL
+                return
+    turn, occupied = ending.turn, _occupied(ending)
+    # The kings are the men 0 and 1: the own king is the man 1 - turn.
+    if _is_attacked(ending, ending.squares[turn], turn, occupied, -1):
+        values[entry] = ILLEGAL
+        return
+    best = _best(ending, values, third, fourth, True)
+    if best < HOLDS:
+        captures[entry] = HOLDS - best
+    elif best == HOLDS:
+        captures[entry] = SAFE
+    elif best != NO_MOVES:
+        captures[entry] = LAST_WIN + best
+    elif (
+        _is_attacked(ending, ending.squares[1 - turn], 1 - turn, occupied, -1)
+        and _best(ending, values, third, fourth, False) == NO_MOVES
+    ):
+        values[entry] = 1
+
+
+@inlined
+def _go_back(ending, entry, plies, values, captures, third, fourth):
+    """Solves the positions at `plies` plies from which a move leads to `entry`. Mutates `ending` and `values`."""
+    _load(ending, entry)
+    ending.turn = 1 - ending.turn
+    occupied = _occupied(ending)
+    solved = np.int64(0)
+    for man in range(ending.count):
+        if ending.colors[man] != ending.turn:
+            continue
+        target = ending.squares[man]
+        origins = attacks_from(ending.pieces[man], target, occupied) & ~occupied
+        while origins != U0:
+            ending.squares[man] = lsb(origins)
+            origins = without_lsb(origins)
+            before = _entry(ending)
+            if values[before] == 0 and (
+                plies & 1 != 0 or (captures[before] != SAFE and _best(ending, values, third, fourth, False) == plies)
+            ):
+                _store(ending, values, plies + 1)
+                solved += 1
+        ending.squares[man] = target
+    return solved
+
+
+@kernel
+def solve_entries(ending, first, last, plies, values, captures, third, fourth):
+    """Does a part of a level: the mates and captures (`plies` 0) or the mates in `plies` plies, for some entries.
+
+    The entries are those from `first` to before `last`. All entries of one level must be done before any of the next.
+    `ending` is an ENDING record with `count`, `pieces` and `colors`; `values` and `captures` are its tables, which are
+    0 at first. `third` and `fourth`: see `_without`. Returns the number of positions that were solved, int64; 0 at
+    level 0. Mutates `ending`, `values` and `captures`.
+    """
+    solved = np.int64(0)
+    for entry in range(first, last):
+        value = values[entry]
+        if plies == 0:
+            _begin(ending, entry, values, captures, third, fourth)
+        elif value == plies:
+            solved += _go_back(ending, entry, plies, values, captures, third, fourth)
+        elif value == 0 and captures[entry] == plies and plies & 1 != 0:
+            values[entry] = plies + 1
+            solved += 1
+        elif value == 0 and captures[entry] == LAST_WIN + plies and plies & 1 == 0:
+            _load(ending, entry)
+            if _best(ending, values, third, fourth, False) == plies:
+                values[entry] = plies + 1
+                solved += 1
+    return solved
