@@ -1,14 +1,14 @@
 """Exact play in endings of three or four men without pawns: the search solves them when it meets one at the root.
 
-A game's ending is solved once, move after move, with a share of each move's time, and then stays in memory: 10 MiB for
-four men. The search then knows the distance to mate, the best defence and the whole line. It needs no files, unlike
-tablebases (`search.tablebase`), which rank moves by the distance to a capture or pawn move instead. The compiled part
-is in `search.kernels.retrograde`.
+An ending is solved once in a game, with a share of the time of each search, and then stays in memory: 5 MiB for four
+men, twice as much while it is being solved. The search then knows the distance to mate, the best defence and the whole
+line. It needs no files, unlike tablebases (`search.tablebase`), which rank moves by the distance to a capture or pawn
+move instead. The compiled part is in `search.kernels.retrograde`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from engine.board.convert import encode
 from engine.board.draws import FIFTY_MOVES
 from engine.memory import allocate
 from search.deepening import Iteration
-from search.kernels.retrograde import ENDING, LAST_WIN, PLACE_OF, PLACES, SAFE, solve_entries
+from search.kernels.retrograde import ENDING, KING_COUNT, KING_INDEX, solve_entries
 from search.kernels.score import DRAW, MATE
 
 #: The most men of an ending, with the kings.
@@ -42,18 +42,14 @@ def men_of(board: chess.Board) -> Men | None:
     """
     if not 3 <= board.occupied.bit_count() <= MOST_MEN or board.pawns or board.clean_castling_rights():
         return None
-    men = tuple((piece_type, color) for piece_type, color, _ in _placed(board, False))
+    men = tuple((piece_type, color) for piece_type, color, _ in _placed(board))
     return men if _can_mate(men) else None
 
 
-def _placed(board: chess.Board, exchanged: bool) -> list[tuple[chess.PieceType, chess.Color, chess.Square]]:
-    """Returns type, colour and square of each man except the kings, in descending order; may exchange the colours."""
-    men = ((piece.piece_type, piece.color != exchanged, square) for square, piece in board.piece_map().items())
+def _placed(board: chess.Board) -> list[tuple[chess.PieceType, chess.Color, chess.Square]]:
+    """Returns type, colour and square of each man except the kings, in descending order."""
+    men = ((piece.piece_type, piece.color, square) for square, piece in board.piece_map().items())
     return sorted((man for man in men if man[0] != chess.KING), reverse=True)
-
-
-def _exchanged(men: Men) -> Men:
-    return tuple(sorted(((piece_type, not color) for piece_type, color in men), reverse=True))
 
 
 def _can_mate(men: Men) -> bool:
@@ -65,15 +61,16 @@ class Ending:
     """An ending, which is solved step by step. No two threads may use it at once."""
 
     def __init__(self, men: Men) -> None:
-        """Prepares the ending of `men` with the colours that they have. Raises MemoryError if there is no memory."""
+        """Prepares the ending of two kings and `men`. Raises MemoryError if there is too little memory."""
         count = 2 + len(men)
         self._men = men
-        self._ending = allocate(ENDING, 1)[0]
-        self._ending["count"] = count
-        self._ending["pieces"][:count] = [chess.KING, chess.KING, *(piece_type for piece_type, _ in men)]
-        self._ending["colors"][:count] = [chess.WHITE, chess.BLACK, *(color for _, color in men)]
-        size = 2 * PLACES * 64 ** (count - 1)
-        self._values = allocate(np.dtype(np.uint8), size)
+        self._record = allocate(ENDING, 1)[0]
+        self._record["count"] = count
+        self._record["pieces"][:count] = [chess.KING, chess.KING, *(piece_type for piece_type, _ in men)]
+        self._record["colors"][:count] = [chess.WHITE, chess.BLACK, *(color for _, color in men)]
+        size = 2 * KING_COUNT * 64 ** (count - 1)
+        #: The values of all positions, uint8[size] (see `search.kernels.retrograde`).
+        self.values = allocate(np.dtype(np.uint8), size)
         self._captures = allocate(np.dtype(np.uint8), size)
         # The endings after a capture, by the man that is left, if that man can mate.
         rests = {men[:1], men[1:]} if len(men) > 1 else set()
@@ -89,95 +86,89 @@ class Ending:
             if not rest.complete:
                 rest.advance()
                 return
-        third, fourth = self._table(self._men[1:]), self._table(self._men[:1])
-        last = min(self._next + STEP, self._values.size)
-        self._solved += int(
-            solve_entries(self._ending, self._next, last, self._plies, self._values, self._captures, third, fourth)
-        )
-        self._next = last
-        if last < self._values.size:
-            return
+        tables = (self.values, self._captures, self._table(self._men[1:]), self._table(self._men[:1]))
+        last = min(self._next + STEP, self.values.size)
+        found = int(solve_entries(self._record, self._next, last, self._plies, *tables))
         if self._plies == 0:
-            wins = self._captures[self._captures <= LAST_WIN]
-            losses = self._captures[(self._captures > LAST_WIN) & (self._captures < SAFE)]
-            self._last_capture = max(int(wins.max(initial=0)), int(losses.max(initial=LAST_WIN)) - LAST_WIN)
+            self._last_capture = max(self._last_capture, found)
         else:
-            self.complete = self._solved == 0 and self._plies >= self._last_capture
+            self._solved += found
+        self._next = last
+        if last < self.values.size:
+            return
+        self.complete = self._plies > 0 and self._solved == 0 and self._plies >= self._last_capture
+        if self.complete:
+            self._captures = self._captures[:0].copy()
         self._next = self._solved = 0
         self._plies += 1
 
     def _table(self, rest: Men) -> Any:
-        return self._rests[rest]._values if rest in self._rests else np.zeros(0, np.uint8)
+        return self._rests[rest].values if rest in self._rests else np.zeros(0, np.uint8)
 
-    def value(self, board: chess.Board, exchanged: bool) -> int:
-        """Returns the value of `board`, whose men are those of this ending, or fewer (see `search.kernels.retrograde`).
-
-        `exchanged` says whether the colours of `board` must be exchanged first.
-        """
-        placed = _placed(board, exchanged)
+    def value(self, board: chess.Board) -> int:
+        """Returns the value of `board`, whose men are those of this ending, or fewer; 0 if drawn or not solved yet."""
+        placed = _placed(board)
         men = tuple((piece_type, color) for piece_type, color, _ in placed)
         if men != self._men:
-            return self._rests[men].value(board, exchanged) if men in self._rests else 0
-        kings = (board.king(exchanged != chess.WHITE), board.king(exchanged != chess.BLACK))
+            return self._rests[men].value(board) if men in self._rests else 0
+        kings = (board.king(chess.WHITE), board.king(chess.BLACK))
         squares = [square for square in (*kings, *(square for *_, square in placed)) if square is not None]
         mirror = (7 if squares[0] & 4 else 0) ^ (56 if squares[0] & 32 else 0)
         squares = [square ^ mirror for square in squares]
         if chess.square_rank(squares[0]) > chess.square_file(squares[0]):
             squares = [chess.square(chess.square_rank(square), chess.square_file(square)) for square in squares]
-        index = int(board.turn != exchanged) * PLACES + int(PLACE_OF[squares[0]])
+        index = int(board.turn) * KING_COUNT + int(KING_INDEX[squares[0]])
         for square in squares[1:]:
             index = index * 64 + square
-        return int(self._values[index])
+        return int(self.values[index])
 
 
 class Endings:
-    """The endings that one searcher has met."""
+    """The endings that a searcher has met in a game."""
 
     def __init__(self) -> None:
         self._endings: dict[Men, Ending] = {}
 
-    def solve(
-        self, board: chess.Board, moves: Sequence[chess.Move], lines: int, should_stop: Callable[[], bool]
-    ) -> Iteration | None:
-        """Returns the `lines` best of the legal `moves` of `board`, each with its score and its whole line, best first.
+    def solve(self, board: chess.Board, lines: int, should_stop: Callable[[], bool]) -> Iteration | None:
+        """Returns the `lines` best moves of `board`, each with its score and its line up to the mate, best first.
 
-        The depth of each is the length of its line. First solves the ending as far as necessary, until `should_stop()`
-        is true. Returns None if the value is not known by then; if the position is drawn, because a search chooses
-        better among equal moves; and if a draw by repetition or by the fifty-move rule may come before the mate.
-        Raises MemoryError if there is no memory for the ending.
+        The depth of each is the length of its line. When `should_stop()` is true, lines end after two moves, and
+        solving stops. Returns None if the value is not known by then; if the position is drawn, because a search
+        chooses better among equal moves; if the fifty-move rule may come before the mate; and if the best move repeats
+        a position for the third time. Raises MemoryError if there is too little memory for the ending.
         """
         men = men_of(board)
         if men is None:
             return None
-        # The strongest man is White's.
-        exchanged = _exchanged(men) > men
-        ending = self._get(_exchanged(men) if exchanged else men)
+        ending = self._get(men)
         # The nearest mates are solved first. Other lines may be mates that are further away.
-        while not ending.complete and (lines > 1 or not ending.value(board, exchanged)):
+        while not ending.complete and (lines > 1 or not ending.value(board)):
             if should_stop():
                 return None
             ending.advance()
-        value = ending.value(board, exchanged)
-        if value == 0 or board.halfmove_clock + value - 1 > FIFTY_MOVES:
+        value = ending.value(board)
+        if value == 0:
             return None
         work = board.copy()
         found = []
-        for move in moves:
+        for move in board.legal_moves:
             work.push(move)
-            after = 0 if work.is_repetition(3) else ending.value(work, exchanged)
+            after = ending.value(work)
+            if work.is_repetition(3) or board.halfmove_clock + after > FIFTY_MOVES:
+                after = 0
             work.pop()
             found.append((_score(after), move, after))
         found.sort(key=lambda one: one[0], reverse=True)
         if found[0][2] != value - 1:
-            return None  # the best move is not among `moves`, or it repeats the position
-        first, *others = (_line(ending, board, exchanged, *one) for one in found[:lines])
+            return None
+        first, *others = (_line(ending, board, *one, should_stop) for one in found[:lines])
         return replace(first, others=tuple(others))
 
     def _get(self, men: Men) -> Ending:
-        """Returns the ending of `men`, which becomes the last one used; forgets the first one if there are too many."""
-        ending = self._endings.pop(men, None) or Ending(men)
-        if len(self._endings) == KEPT:
+        """Returns the ending of `men`, the last one used from now on. If there are too many, forgets the first."""
+        if men not in self._endings and len(self._endings) == KEPT:
             del self._endings[next(iter(self._endings))]
+        ending = self._endings.pop(men, None) or Ending(men)
         self._endings[men] = ending
         return ending
 
@@ -186,20 +177,24 @@ def _score(after: int) -> int:
     """Returns the score of a move that leads to a position with the value `after`, from the mover's view."""
     if after == 0:
         return DRAW
-    # Mated `after` - 1 plies after the move, which is one more, the opponent loses.
+    # An odd value means that the opponent is mated, `after` plies from the root.
     return MATE - after if after % 2 else after - MATE
 
 
-def _line(ending: Ending, board: chess.Board, exchanged: bool, score: int, move: chess.Move, after: int) -> Iteration:
-    """Returns the line that begins with `move`, with best play, as an iteration; `after` is the value after `move`."""
+def _line(
+    ending: Ending, board: chess.Board, score: int, move: chess.Move, after: int, should_stop: Callable[[], bool]
+) -> Iteration:
+    """Returns the line of best play that begins with `move`, as an iteration; `after` is the value after `move`."""
     work = board.copy(stack=False)
     line = [encode(work, move)]
     work.push(move)
     for value in range(after - 1, 0, -1):
+        if len(line) > 1 and should_stop():
+            break
         for reply in work.legal_moves:
             code = encode(work, reply)
             work.push(reply)
-            if ending.value(work, exchanged) == value:
+            if ending.value(work) == value:
                 line.append(code)
                 break
             work.pop()

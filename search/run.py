@@ -13,7 +13,7 @@ import chess
 from engine.board.convert import decode, encode, write_board
 from engine.board.moves import NO_MOVE
 from search.deepening import NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
-from search.endings import Endings
+from search.endings import Endings, men_of
 from search.game import Game
 from search.info import Info, Progress, Result
 from search.kernels.score import NO_SCORE, mate_distance
@@ -36,8 +36,10 @@ LEAST_TIME_FOR_HELP: Final = 5.0
 LEAST_TIME_FOR_TABLES: Final = 50.0
 SHARE_FOR_TABLES: Final = 0.4
 
-#: The share of the planned time that solving an ending may take, and the most milliseconds after each iteration: the
-#: user sees reports meanwhile.
+#: A step in solving an ending takes some milliseconds. If the hard limit is below LEAST_TIME_FOR_ENDINGS milliseconds,
+#: no ending is solved. Solving takes at most SHARE_FOR_ENDINGS of the planned time, and at most MOST_FOR_ENDINGS
+#: milliseconds after each iteration, so that the user sees reports meanwhile.
+LEAST_TIME_FOR_ENDINGS: Final = 50.0
 SHARE_FOR_ENDINGS: Final = 0.5
 MOST_FOR_ENDINGS: Final = 1000.0
 
@@ -243,17 +245,17 @@ class SearchRun:
             self.tell(found, self._nodes())
             if not found.complete or worker["stop"]:
                 return found
-            solution = self._solve()
-            if solution is not None:
-                self.is_solved = True
-                self.tell(solution, self._nodes())
-                return solution
             # More time cannot change the only move, and hardly a mate that is nearer than the depth searched.
             mate = mate_distance(found.score)
             is_settled = len(root.moves) == 1 or (mate is not None and found.depth > 2 * abs(mate) + 2)
             self.manager.iteration_done(found.depth, found.score, found.line[0], deepening.effort, is_settled)
             if self._is_enough(mate, is_settled) or self.manager.is_over(self.elapsed()):
                 return found
+            solution = self._solve()
+            if solution is not None:
+                self.is_solved = True
+                self.tell(solution, self._nodes())
+                return solution
         else:
             if found is not None:
                 return found
@@ -267,18 +269,18 @@ class SearchRun:
 
     def _solve(self) -> Iteration | None:
         """Continues to solve the ending on the board, if it is one and there is time; returns its lines if known."""
-        if self._endings is None:
+        deadline = self.manager.deadline()
+        if self._endings is None or deadline < LEAST_TIME_FOR_ENDINGS:
             return None
         start = self.elapsed()
-        allowed = SHARE_FOR_ENDINGS * min(self.manager.soft(), self.manager.deadline()) - self._solving
-        end = start + min(allowed, MOST_FOR_ENDINGS)
+        planned = min(self.manager.soft(), deadline)
+        end = min(start + min(SHARE_FOR_ENDINGS * planned - self._solving, MOST_FOR_ENDINGS), planned)
 
         def should_stop() -> bool:
             return bool(self._worker["stop"]) or self.elapsed() >= end
 
-        board, moves = self.request.game.board, list(self.request.game.board.legal_moves)
         try:
-            return self._endings.solve(board, moves, min(self.request.lines, len(moves)), should_stop)
+            return self._endings.solve(self.request.game.board, self.request.lines, should_stop)
         except MemoryError:
             self._endings = None  # the search needs no table
             return None
@@ -356,10 +358,14 @@ class SearchRun:
 
 
 def _may_solve(request: Request) -> bool:
-    """Returns whether a search may solve an ending: not with limits that do not depend on time, nor at a level."""
+    """Returns whether the search has an ending to solve, and no limit but time.
+
+    A limit by depth or nodes gives the same result on every machine, and `go mate` has its own limits. `search_moves`
+    or a level may exclude the best move.
+    """
     limits = request.limits
-    is_limited = limits.depth is not None or limits.nodes is not None or limits.search_moves is not None
-    return request.level is None and not is_limited
+    others = (limits.depth, limits.nodes, limits.mate, limits.search_moves, request.level)
+    return all(other is None for other in others) and men_of(request.game.board) is not None
 
 
 def _chosen(board: chess.Board, moves: Sequence[chess.Move], limits: Limits) -> list[chess.Move]:

@@ -163,6 +163,7 @@ class Searcher:
             self._tt["word"] = 0
         forget(self._worker)
         self._helpers.forget()
+        self._endings = Endings()
         self._generation = 0
 
     @property
@@ -229,6 +230,9 @@ class Searcher:
         With a `level`, the search plays at that level: on one thread, within the level's node limit. The tablebase is
         used as at full strength. If the last search had another level, or only one of the two had a level, `new_game`
         is called first.
+
+        A search limited only by time also ends, even an infinite one, when it has solved the ending at the root (see
+        `search.endings`).
 
         If the line to play is a helper's, `on_info` gets it last. If probing the tablebase fails, later searches do not
         use it.

@@ -1,13 +1,17 @@
 """Retrograde analysis: solves all positions of an ending of three or four men without pawns, from the mates backwards.
 
-The mates are known at once. Then level after level, for n = 1, 2, ...: the side to move mates in n plies if some move
-leads to a mate in n - 1, and is mated in n plies if every move leads to a mate by the opponent, the latest in n - 1.
-A level can only change positions from which a move leads to a position of the level before. The kernel finds these
-by moves in reverse. (Ken Thompson, "Retrograde analysis of certain endgames", ICCA Journal 9, 1986.)
+Level 0 finds the mates. Then, for n = 1, 2, ..., level n finds the positions that are decided in n plies: the side to
+move mates if some move leads to a mate in n - 1, and is mated if every move leads to a mate by the opponent, the latest
+in n - 1. A level can only change positions from which a move leads to a position of the level before, which the kernel
+finds by moves in reverse, and positions that captures decide, which wait in `captures` for their level.
+(Ken Thompson, "Retrograde analysis of certain endgames", ICCA Journal 9, 1986.)
 
-A table, uint8[2 * PLACES * 64 ** (men - 1)], has an entry for each side to move and the squares of the men. Mirrored
-positions share an entry: the first man, White's king, is on one of PLACE_SQUARES. A position with that king on the
-diagonal a1-h8 has two entries, which are always equal.
+A table, uint8[2 * KING_COUNT * 64 ** (men - 1)], has an entry for each side to move and the squares of the men:
+
+    index = ((turn * KING_COUNT + index of White's king) * 64 + Black's king) * 64 + third man ...     turn: 1 is White
+
+Mirrored positions share an entry: the first man, White's king, is on one of KING_SQUARES. A position with that king on
+the diagonal a1-h8 has two entries, which are always equal.
 
     0           a draw, or not solved yet
     n + 1       mate in n plies: the side to move mates if n is odd, and is mated if n is even
@@ -24,7 +28,7 @@ from engine.board.attacks import attacks_from
 from engine.board.bits import U0, bit, lsb, without_lsb
 from engine.compiler.jit import inlined, kernel, subkernel
 
-#: An ending, and the position in hand: the number of men, their types and colours (White's king first, Black's second),
+#: An ending and a current position: the number of men, their types and colours (White's king first, Black's second),
 #: their squares, and the side to move.
 ENDING: Final = np.dtype(
     [
@@ -40,10 +44,10 @@ ENDING: Final = np.dtype(
 ILLEGAL: Final = 255
 
 #: The squares of the first man, up to symmetry, and the index of each square among them (-1 if it is not one of them).
-PLACE_SQUARES: Final = np.array([0, 1, 2, 3, 9, 10, 11, 18, 19, 27], np.int64)
-PLACES: Final = len(PLACE_SQUARES)
-PLACE_OF: Final = np.full(64, -1, np.int64)
-PLACE_OF[PLACE_SQUARES] = np.arange(PLACES)
+KING_SQUARES: Final = np.array([0, 1, 2, 3, 9, 10, 11, 18, 19, 27], np.int64)
+KING_COUNT: Final = len(KING_SQUARES)
+KING_INDEX: Final = np.full(64, -1, np.int64)
+KING_INDEX[KING_SQUARES] = np.arange(KING_COUNT)
 
 #: An entry of `captures` says what the captures of a position do. 0: there is none. n up to LAST_WIN: one mates in n
 #: plies. LAST_WIN + n: each lets the opponent mate, so that the side to move is mated in n plies at the latest.
@@ -70,19 +74,19 @@ def _transposed(square):
 
 @inlined
 def _index(ending, mirror, transpose):
-    """Returns the entry of the position in hand after xor with `mirror` and, if `transpose`, mirroring at a1-h8."""
-    index = ending.turn * PLACES
+    """Returns the entry of the current position after xor with `mirror` and, if `transpose`, mirroring at a1-h8."""
+    index = ending.turn * KING_COUNT
     for man in range(ending.count):
         square = ending.squares[man] ^ mirror
         if transpose:
             square = _transposed(square)
-        index = index + PLACE_OF[square] if man == 0 else index * 64 + square
+        index = index + KING_INDEX[square] if man == 0 else index * 64 + square
     return index
 
 
 @inlined
 def _entry(ending):
-    """Returns the entry of the position in hand."""
+    """Returns the entry of the current position."""
     mirror = _mirror(ending)
     king = ending.squares[0] ^ mirror
     return _index(ending, mirror, (king >> 3) > (king & 7))
@@ -90,7 +94,7 @@ def _entry(ending):
 
 @inlined
 def _store(ending, values, value):
-    """Stores `value` in the entry of the position in hand, and in its second entry if it has one. Mutates `values`."""
+    """Stores `value` in the entry of the current position, and in its second entry if it has one. Mutates `values`."""
     mirror = _mirror(ending)
     king = ending.squares[0] ^ mirror
     values[_index(ending, mirror, (king >> 3) > (king & 7))] = value
@@ -100,12 +104,12 @@ def _store(ending, values, value):
 
 @inlined
 def _load(ending, entry):
-    """Sets the position in hand to that of an entry. Mutates `ending`."""
+    """Sets the current position to that of an entry. Mutates `ending`."""
     for man in range(ending.count - 1, 0, -1):
         ending.squares[man] = entry & 63
         entry >>= 6
-    ending.turn = entry // PLACES
-    ending.squares[0] = PLACE_SQUARES[entry % PLACES]
+    ending.turn = entry // KING_COUNT
+    ending.squares[0] = KING_SQUARES[entry % KING_COUNT]
 
 
 @inlined
@@ -138,13 +142,13 @@ def _man_on(ending, square):
 
 
 @inlined
-def _without(ending, taken, third, fourth):
-    """Returns the value of the position in hand without the man `taken`, the third (2) or the fourth (3), as int64.
+def _after_capture(ending, taken, without_third, without_fourth):
+    """Returns the value of the current position without the man `taken`, the third (2) or the fourth (3), as int64.
 
-    `third` is the table of the ending without the third man, `fourth` that without the fourth. An empty table means
-    that all its positions are drawn.
+    `without_third` and `without_fourth` are the tables of the two endings. If all positions of one are drawn, its table
+    is empty.
     """
-    table = third if taken == 2 else fourth
+    table = without_third if taken == 2 else without_fourth
     if table.size == 0:
         return np.int64(0)
     mirror = _mirror(ending)
@@ -152,15 +156,16 @@ def _without(ending, taken, third, fourth):
     left = ending.squares[5 - taken] ^ mirror
     if (king >> 3) > (king & 7):
         king, other, left = _transposed(king), _transposed(other), _transposed(left)
-    return np.int64(table[((ending.turn * PLACES + PLACE_OF[king]) * 64 + other) * 64 + left])
+    return np.int64(table[((ending.turn * KING_COUNT + KING_INDEX[king]) * 64 + other) * 64 + left])
 
 
 @subkernel
-def _best(ending, values, third, fourth, captures_only):
-    """Judges the moves of the position in hand, or only its captures, by the values after them; returns int64:
+def _best(ending, values, without_third, without_fourth, captures_only):
+    """Judges the moves of the current position, or only its captures, by the values after them; returns int64:
 
     NO_MOVES without a legal move; if all lose, the greatest value; HOLDS if one does not lose. With `captures_only`,
-    HOLDS - v if captures mate, where v is the least value after such a capture. Mutates `ending`, but restores it.
+    HOLDS - v if a capture leads to a mate, where v is the least value after such a capture. Mutates `ending`, but
+    restores it.
     """
     turn = ending.turn
     king = 1 - turn
@@ -187,7 +192,11 @@ def _best(ending, values, third, fourth, captures_only):
             after = (occupied & ~bit(origin)) | bit(target)
             if not _is_attacked(ending, ending.squares[king], 1 - turn, after, taken):
                 ending.turn = 1 - turn
-                value = np.int64(values[_entry(ending)]) if taken < 0 else _without(ending, taken, third, fourth)
+                value = (
+                    np.int64(values[_entry(ending)])
+                    if taken < 0
+                    else _after_capture(ending, taken, without_third, without_fourth)
+                )
                 ending.turn = turn
             ending.squares[man] = origin
             if value == ILLEGAL:
@@ -206,36 +215,46 @@ def _best(ending, values, third, fourth, captures_only):
 
 
 @inlined
-def _begin(ending, entry, values, captures, third, fourth):
-    """Finds out whether `entry` is illegal or a mate, and what its captures do. Mutates all but the last two."""
+def _begin(ending, entry, values, captures, without_third, without_fourth):
+    """Finds out whether `entry` is illegal or a mate, and what its captures do.
+
+    Returns the level at which the captures can decide the position, or 0 if they cannot, as int64. Mutates `ending`,
+    `values` and `captures`.
+    """
     _load(ending, entry)
     for man in range(ending.count):
         for other in range(man):
             if ending.squares[man] == ending.squares[other]:
                 values[entry] = ILLEGAL
-                return
+                return np.int64(0)
     turn, occupied = ending.turn, _occupied(ending)
     # The kings are the men 0 and 1: the own king is the man 1 - turn.
     if _is_attacked(ending, ending.squares[turn], turn, occupied, -1):
         values[entry] = ILLEGAL
-        return
-    best = _best(ending, values, third, fourth, True)
+        return np.int64(0)
+    best = _best(ending, values, without_third, without_fourth, True)
     if best < HOLDS:
         captures[entry] = HOLDS - best
-    elif best == HOLDS:
+        return HOLDS - best
+    if best == HOLDS:
         captures[entry] = SAFE
     elif best != NO_MOVES:
         captures[entry] = LAST_WIN + best
+        return best
     elif (
         _is_attacked(ending, ending.squares[1 - turn], 1 - turn, occupied, -1)
-        and _best(ending, values, third, fourth, False) == NO_MOVES
+        and _best(ending, values, without_third, without_fourth, False) == NO_MOVES
     ):
         values[entry] = 1
+    return np.int64(0)
 
 
 @inlined
-def _go_back(ending, entry, plies, values, captures, third, fourth):
-    """Solves the positions at `plies` plies from which a move leads to `entry`. Mutates `ending` and `values`."""
+def _go_back(ending, entry, plies, values, captures, without_third, without_fourth):
+    """Solves the positions decided in `plies` plies from which a move leads to `entry`; returns how many, int64.
+
+    Mutates `ending` and `values`.
+    """
     _load(ending, entry)
     ending.turn = 1 - ending.turn
     occupied = _occupied(ending)
@@ -249,9 +268,9 @@ def _go_back(ending, entry, plies, values, captures, third, fourth):
             ending.squares[man] = lsb(origins)
             origins = without_lsb(origins)
             before = _entry(ending)
-            if values[before] == 0 and (
-                plies & 1 != 0 or (captures[before] != SAFE and _best(ending, values, third, fourth, False) == plies)
-            ):
+            if values[before] != 0 or (plies & 1 == 0 and captures[before] == SAFE):
+                continue
+            if plies & 1 != 0 or _best(ending, values, without_third, without_fourth, False) == plies:
                 _store(ending, values, plies + 1)
                 solved += 1
         ending.squares[man] = target
@@ -259,27 +278,28 @@ def _go_back(ending, entry, plies, values, captures, third, fourth):
 
 
 @kernel
-def solve_entries(ending, first, last, plies, values, captures, third, fourth):
+def solve_entries(ending, first, last, plies, values, captures, without_third, without_fourth):
     """Does a part of a level: the mates and captures (`plies` 0) or the mates in `plies` plies, for some entries.
 
     The entries are those from `first` to before `last`. All entries of one level must be done before any of the next.
     `ending` is an ENDING record with `count`, `pieces` and `colors`; `values` and `captures` are its tables, which are
-    0 at first. `third` and `fourth`: see `_without`. Returns the number of positions that were solved, int64; 0 at
-    level 0. Mutates `ending`, `values` and `captures`.
+    0 at first. `without_third` and `without_fourth`: see `_after_capture`. Returns the number of positions that were
+    solved, int64; at level 0 instead the last level at which captures can decide a position. Mutates `ending`, `values`
+    and `captures`.
     """
     solved = np.int64(0)
     for entry in range(first, last):
         value = values[entry]
         if plies == 0:
-            _begin(ending, entry, values, captures, third, fourth)
+            solved = max(solved, _begin(ending, entry, values, captures, without_third, without_fourth))
         elif value == plies:
-            solved += _go_back(ending, entry, plies, values, captures, third, fourth)
+            solved += _go_back(ending, entry, plies, values, captures, without_third, without_fourth)
         elif value == 0 and captures[entry] == plies and plies & 1 != 0:
             values[entry] = plies + 1
             solved += 1
         elif value == 0 and captures[entry] == LAST_WIN + plies and plies & 1 == 0:
             _load(ending, entry)
-            if _best(ending, values, third, fourth, False) == plies:
+            if _best(ending, values, without_third, without_fourth, False) == plies:
                 values[entry] = plies + 1
                 solved += 1
     return solved
