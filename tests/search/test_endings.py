@@ -186,7 +186,7 @@ def test_what_is_solved_is_kept_and_old_endings_are_forgotten(monkeypatch: pytes
     def is_known(fen: str) -> bool:
         return kept.solve(chess.Board(fen), 1, lambda: True) is not None
 
-    queen = "8/8/2Q5/3k4/8/8/4K3/8 w - - 0 1"
+    queen = "8/8/1Q6/3k4/8/8/4K3/8 w - - 0 1"
     for fen in (ROOK, queen):
         assert not is_known(fen)
         assert kept.solve(chess.Board(fen), 1, never) is not None
