@@ -65,9 +65,16 @@ def test_search_moves_are_obeyed_and_wrong_ones_reported(engine: Engine) -> None
     assert engine.lines[0] == "info string go searchmoves: 'e2e5' is not a legal move"
 
 
-def test_infinite_is_silent_until_stop(engine: Engine) -> None:
-    engine.send("position fen 7k/5K2/8/8/8/8/8/6R1 w - - 0 1", "go infinite")
-    engine.expect("info depth 60 ")
+@pytest.mark.parametrize(
+    ("fen", "depth"),
+    [
+        ("7k/5K2/8/8/8/8/7P/6R1 w - - 0 1", 60),
+        ("8/8/2R5/3k4/8/8/4K3/8 w - - 0 1", 27),  # the whole line to the mate: the ending is solved
+    ],
+)
+def test_infinite_is_silent_until_stop(engine: Engine, fen: str, depth: int) -> None:
+    engine.send(f"position fen {fen}", "go infinite")
+    engine.expect(f"info depth {depth} ")
     assert not any(line.startswith("bestmove") for line in engine.said())
     engine.best("stop")
 
