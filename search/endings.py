@@ -130,12 +130,13 @@ class Endings:
         self._endings: dict[Men, Ending] = {}
 
     def solve(self, board: chess.Board, lines: int, should_stop: Callable[[], bool]) -> Iteration | None:
-        """Returns the `lines` best moves of `board`, each with its score and its line up to the mate, best first.
+        """Returns up to `lines` best moves of `board`, best first, each with its score and its line up to the mate.
 
-        The depth of each is the length of its line. When `should_stop()` is true, lines end after two moves, and
-        solving stops. Returns None if the value is not known by then; if the position is drawn, because a search
-        chooses better among equal moves; if the fifty-move rule may come before the mate; and if the best move repeats
-        a position for the third time. Raises MemoryError if there is too little memory for the ending.
+        If a move draws, the line is only that move. The depth of each is the length of its line. When `should_stop()`
+        is true, lines end after two moves, and solving stops. Returns None if the value is not known by then; if the
+        position is drawn, because a search chooses better among equal moves; if the fifty-move rule may come before the
+        mate; and if the best move repeats a position for the third time. Raises MemoryError if there is too little
+        memory for the ending.
         """
         men = men_of(board)
         if men is None:
@@ -154,7 +155,7 @@ class Endings:
         for move in board.legal_moves:
             work.push(move)
             after = ending.value(work)
-            if work.is_repetition(3) or board.halfmove_clock + after > FIFTY_MOVES:
+            if work.is_repetition(3) or work.halfmove_clock + after - 1 > FIFTY_MOVES:
                 after = 0
             work.pop()
             found.append((_score(after), move, after))
@@ -165,7 +166,10 @@ class Endings:
         return replace(first, others=tuple(others))
 
     def _get(self, men: Men) -> Ending:
-        """Returns the ending of `men`, the last one used from now on. If there are too many, forgets the first."""
+        """Returns the ending of `men`, which is now the most recently used one.
+
+        If there are too many, forgets the least recently used one.
+        """
         if men not in self._endings and len(self._endings) == KEPT:
             del self._endings[next(iter(self._endings))]
         ending = self._endings.pop(men, None) or Ending(men)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -273,7 +274,8 @@ class SearchRun:
         if self._endings is None or deadline < LEAST_TIME_FOR_ENDINGS:
             return None
         start = self.elapsed()
-        planned = min(self.manager.soft(), deadline)
+        # While the engine ponders, there is no deadline, and the plan does not count yet.
+        planned = deadline if deadline == math.inf else min(self.manager.soft(), deadline)
         end = min(start + min(SHARE_FOR_ENDINGS * planned - self._solving, MOST_FOR_ENDINGS), planned)
 
         def should_stop() -> bool:

@@ -1,6 +1,7 @@
 """The public interface of the search: `Searcher` searches positions, one at a time, within limits.
 
-A `Searcher` owns the TT, the threads and the network, which outlive a search. `search.run` has the state of one search.
+A `Searcher` owns the TT, the threads, the network and the solved endings, which outlive a search. `search.run` has the
+state of one search.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ class Searcher:
         self._helpers.resize(threads - 1)
 
     def new_game(self) -> None:
-        """Clears the TT and what all threads have learnt, so that the next search uses no earlier results."""
+        """Clears the TT, the endings and what all threads have learnt: the next search uses no earlier results."""
         try:
             # New pages from the system are already zero; clearing gigabytes takes seconds.
             self._tt = allocate_table(self._tt.nbytes >> 20)
@@ -231,8 +232,8 @@ class Searcher:
         used as at full strength. If the last search had another level, or only one of the two had a level, `new_game`
         is called first.
 
-        A search limited only by time also ends, even an infinite one, when it has solved the ending at the root (see
-        `search.endings`).
+        A search limited only by time, even an infinite one, also ends when it knows the mate in an ending of three or
+        four men without pawns (see `search.endings`).
 
         If the line to play is a helper's, `on_info` gets it last. If probing the tablebase fails, later searches do not
         use it.

@@ -11,7 +11,7 @@ A table, uint8[2 * KING_COUNT * 64 ** (men - 1)], has an entry for each side to 
     index = ((turn * KING_COUNT + index of White's king) * 64 + Black's king) * 64 + third man ...     turn: 1 is White
 
 Mirrored positions share an entry: the first man, White's king, is on one of KING_SQUARES. A position with that king on
-the diagonal a1-h8 has two entries, which are always equal.
+the diagonal a1-h8 has two entries, which are equal after each level.
 
     0           a draw, or not solved yet
     n + 1       mate in n plies: the side to move mates if n is odd, and is mated if n is even
@@ -49,9 +49,9 @@ KING_COUNT: Final = len(KING_SQUARES)
 KING_INDEX: Final = np.full(64, -1, np.int64)
 KING_INDEX[KING_SQUARES] = np.arange(KING_COUNT)
 
-#: An entry of `captures` says what the captures of a position do. 0: there is none. n up to LAST_WIN: one mates in n
-#: plies. LAST_WIN + n: each lets the opponent mate, so that the side to move is mated in n plies at the latest.
-#: SAFE: one draws.
+#: An entry of `captures`, of the same shape and type as a table, says what the captures of a position do. 0: there is
+#: none. n up to LAST_WIN: one mates in n plies. LAST_WIN + n: each lets the opponent mate, so that the side to move is
+#: mated in n plies at the latest. SAFE: one draws.
 LAST_WIN: Final = 120
 SAFE: Final = 255
 
@@ -61,20 +61,20 @@ NO_MOVES, HOLDS = 0, -1
 
 @inlined
 def _mirror(ending):
-    """Returns the bits that, by xor, mirror the squares so that the first man is in the quarter a1-d4."""
+    """Returns the bits that, by xor, mirror the squares so that the first man is in a1-d4, as int64."""
     king = ending.squares[0]
     return (7 if king & 4 else 0) ^ (56 if king & 32 else 0)
 
 
 @inlined
 def _transposed(square):
-    """Returns `square` mirrored at the diagonal a1-h8."""
+    """Returns `square` mirrored at the diagonal a1-h8, as int64."""
     return (square >> 3) | ((square & 7) << 3)
 
 
 @inlined
 def _index(ending, mirror, transpose):
-    """Returns the entry of the current position after xor with `mirror` and, if `transpose`, mirroring at a1-h8."""
+    """Returns the entry of the current position after xor with `mirror`, transposed if `transpose`, as int64."""
     index = ending.turn * KING_COUNT
     for man in range(ending.count):
         square = ending.squares[man] ^ mirror
@@ -86,7 +86,7 @@ def _index(ending, mirror, transpose):
 
 @inlined
 def _entry(ending):
-    """Returns the entry of the current position."""
+    """Returns the entry of the current position, as int64."""
     mirror = _mirror(ending)
     king = ending.squares[0] ^ mirror
     return _index(ending, mirror, (king >> 3) > (king & 7))

@@ -191,7 +191,7 @@ def test_what_is_solved_is_kept_and_old_endings_are_forgotten(monkeypatch: pytes
         assert not is_known(fen)
         assert kept.solve(chess.Board(fen), 1, never) is not None
     assert is_known(ROOK)
-    # A third ending replaces the one that was not used for longest.
+    # A third ending replaces the least recently used one.
     assert not is_known(TWO_BISHOPS)
     assert is_known(ROOK)
     assert not is_known(queen)
@@ -218,6 +218,13 @@ def test_the_fifty_move_rule_spoils_only_the_longer_lines() -> None:
     found = Endings().solve(board, 30, never)
     assert found is not None
     assert {line.score for line in found.lines} == {MATE - 27, 0}
+
+
+def test_a_capture_resets_the_count_of_the_fifty_move_rule() -> None:
+    board = chess.Board("8/8/8/8/7k/8/1r6/K1Q5 w - - 99 90")
+    found = Endings().solve(board, 1, never)
+    assert found is not None
+    assert decode(found.line[0]) == chess.Move.from_uci("a1b2")
 
 
 def test_the_fifty_move_rule_leaves_just_enough_time() -> None:
