@@ -73,10 +73,15 @@ def _transposed(square):
 
 
 @inlined
-def _index(ending, mirror, transpose):
-    """Returns the entry of the current position after xor with `mirror`, transposed if `transpose`, as int64."""
+def _index(ending, mirror, transpose, taken):
+    """Returns the entry of the current position after xor with `mirror`, transposed if `transpose`, as int64.
+
+    The entry is that in the table of the ending without the man `taken`, unless that is -1.
+    """
     index = ending.turn * KING_COUNT
     for man in range(ending.count):
+        if man == taken:
+            continue
         square = ending.squares[man] ^ mirror
         if transpose:
             square = _transposed(square)
@@ -85,11 +90,11 @@ def _index(ending, mirror, transpose):
 
 
 @inlined
-def _entry(ending):
-    """Returns the entry of the current position, as int64."""
+def _entry(ending, taken):
+    """Returns the entry of the current position, without the man `taken` if that is not -1, as int64."""
     mirror = _mirror(ending)
     king = ending.squares[0] ^ mirror
-    return _index(ending, mirror, (king >> 3) > (king & 7))
+    return _index(ending, mirror, (king >> 3) > (king & 7), taken)
 
 
 @inlined
@@ -97,9 +102,9 @@ def _store(ending, values, value):
     """Stores `value` in the entry of the current position, and in its second entry if it has one. Mutates `values`."""
     mirror = _mirror(ending)
     king = ending.squares[0] ^ mirror
-    values[_index(ending, mirror, (king >> 3) > (king & 7))] = value
+    values[_index(ending, mirror, (king >> 3) > (king & 7), -1)] = value
     if (king >> 3) == (king & 7):
-        values[_index(ending, mirror, True)] = value
+        values[_index(ending, mirror, True, -1)] = value
 
 
 @inlined
@@ -149,14 +154,7 @@ def _after_capture(ending, taken, without_third, without_fourth):
     is empty.
     """
     table = without_third if taken == 2 else without_fourth
-    if table.size == 0:
-        return np.int64(0)
-    mirror = _mirror(ending)
-    king, other = ending.squares[0] ^ mirror, ending.squares[1] ^ mirror
-    left = ending.squares[5 - taken] ^ mirror
-    if (king >> 3) > (king & 7):
-        king, other, left = _transposed(king), _transposed(other), _transposed(left)
-    return np.int64(table[((ending.turn * KING_COUNT + KING_INDEX[king]) * 64 + other) * 64 + left])
+    return np.int64(0) if table.size == 0 else np.int64(table[_entry(ending, taken)])
 
 
 @subkernel
@@ -193,7 +191,7 @@ def _best(ending, values, without_third, without_fourth, captures_only):
             if not _is_attacked(ending, ending.squares[king], 1 - turn, after, taken):
                 ending.turn = 1 - turn
                 value = (
-                    np.int64(values[_entry(ending)])
+                    np.int64(values[_entry(ending, -1)])
                     if taken < 0
                     else _after_capture(ending, taken, without_third, without_fourth)
                 )
@@ -267,7 +265,7 @@ def _go_back(ending, entry, plies, values, captures, without_third, without_four
         while origins != U0:
             ending.squares[man] = lsb(origins)
             origins = without_lsb(origins)
-            before = _entry(ending)
+            before = _entry(ending, -1)
             if values[before] != 0 or (plies & 1 == 0 and captures[before] == SAFE):
                 continue
             if plies & 1 != 0 or _best(ending, values, without_third, without_fourth, False) == plies:
