@@ -11,7 +11,7 @@ A document is one JSON object. Its long tables are stored as columns, so that a 
     result                  {"move", "score", "value", "depth", "line", "nodes", "visits"}: "score" is a text for
                             people, "value" the same as a number, "line" the principal variation
     iterations              one object for each depth: {"depth", "score", "value", "nodes", "line", "first_node",
-                            "last_node", "complete"}
+                            "last_node", "complete"}; "value" is null for an incomplete iteration
     nodes                   the columns NODE_COLUMNS, a row for each visit, in the order in which the visits began; if
                             the network has a policy, also "prior": the percentage that it gives to the row's quiet move
                             if its parent's depth is great enough for the policy to be asked, else null

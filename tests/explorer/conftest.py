@@ -70,6 +70,13 @@ documents["small"] = record(game(tactics), Limits(depth=depth), 1000)
 documents["shallow"] = record(game(tactics), Limits(depth=2), 200)
 documents["special"] = record(game(special), Limits(depth=3))
 documents["nodes"] = record(game(tactics), Limits(nodes=4321))
+stopped = (record(game(tactics), Limits(nodes=nodes), 2_000) for nodes in range(2_000, 100_000, 250))
+# The search stopped after a new best move in an iteration that it did not complete.
+documents["new move"] = next(
+    document
+    for document in stopped
+    if not document["iterations"][-1]["complete"] and document["iterations"][-1]["line"]
+)
 documents["one node"] = record(game(tactics), Limits(nodes=1))
 documents["no null move"] = record(game(tactics), Limits(depth=depth), without=("null-move",))
 shuffled = game("bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9")

@@ -185,6 +185,15 @@ def test_a_node_limit_is_exact_and_leaves_an_open_path(recorded: Recorded) -> No
         assert tree.value[row] is None
 
 
+def test_an_incomplete_iteration_has_no_score(recorded: Recorded) -> None:
+    document = recorded["new move"]
+    *complete, last = document["iterations"]
+    assert all(iteration["complete"] and iteration["value"] is not None for iteration in complete)
+    assert (last["complete"], last["score"], last["value"]) == (False, "-", None)
+    assert document["result"]["line"] == last["line"]
+    assert document["result"]["value"] == complete[-1]["value"]
+
+
 def test_a_search_that_ends_at_once_still_has_a_move(recorded: Recorded) -> None:
     document = recorded["one node"]
     assert document["result"]["nodes"] == 1
