@@ -108,7 +108,11 @@ class Deepening:
         self._tt = tt
         self._root = root
         self._on_fail = on_fail
-        # The root's moves, best first.
+        # Looking up a field of a record takes longer than reading it.
+        self._frame = worker["stack"][0]
+        self._pv_moves = self._frame["pv"]
+        self._root_nodes = worker["root_nodes"][: len(root.moves)]
+        # The root's moves, best first. If one line is wanted, the kernel alone keeps them in order.
         self._order = sorted(root.moves, key=root.rank, reverse=True)
         #: The best move's share of the nodes in the first line's last window, 0 to 1.
         self.effort = 1.0
@@ -135,6 +139,10 @@ class Deepening:
         Returns the iteration, or None if the search stopped before it found a new best move or completed a line.
         """
         worker, root, order = self._worker, self._root, self._order
+        if root.lines == 1:
+            one = self._line(depth, last, 1)
+            self._measure_effort(self._root_nodes)
+            return one
         earlier = () if last is None else last.lines
         found: list[Iteration] = []
         for number in range(1, min(root.lines, len(order)) + 1):
@@ -145,9 +153,7 @@ class Deepening:
             one = self._line(depth, expected, number)
             searched = worker["root_moves"][: len(left)].tolist()
             if number == 1:
-                nodes = worker["root_nodes"][: len(left)].tolist()
-                # The kernel leaves the best move first.
-                self.effort = nodes[0] / sum(nodes) if any(nodes) else 1.0
+                self._measure_effort(self._root_nodes[: len(left)])
             if one is None or not one.complete:
                 # An unfinished line counts only if it is the first.
                 fresh = found if found else [one] if one is not None else []
@@ -160,6 +166,12 @@ class Deepening:
             order[:] = firsts + [move for move in order if move not in firsts]
             return replace(found[0], others=tuple(found[1:]))
         return found[0]
+
+    def _measure_effort(self, root_nodes: Any) -> None:
+        """Sets `effort` from the nodes of each root move, int64[n], the best move first, as the kernel leaves them."""
+        nodes = root_nodes.tolist()
+        total = sum(nodes)
+        self.effort = nodes[0] / total if total else 1.0
 
     def _candidates(self, taken: list[int]) -> list[int]:
         """Returns the root's moves that are not in `taken`, best first; if they have ranks, only those of best rank."""
@@ -210,8 +222,7 @@ class Deepening:
 
     def _pv(self) -> tuple[int, ...]:
         """Returns the best line that the last kernel call found, or () if it found none."""
-        frame = self._worker["stack"][0]
-        return tuple(frame["pv"][: frame["pv_length"]].tolist())
+        return tuple(self._pv_moves[: self._frame["pv_length"]].tolist())
 
 
 def _sorted(lines: list[Iteration], root: Root) -> list[Iteration]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 import chess
@@ -94,6 +95,7 @@ def encode(board: chess.Board, move: chess.Move) -> int:
     return move.from_square | target << 6 | kind << 12
 
 
+@lru_cache(maxsize=1 << 14)
 def decode(move: int, chess960: bool = False) -> chess.Move:
     """Decodes a move. If `chess960`, castling becomes king takes rook; otherwise the king's move to file c or g."""
     move = int(move)

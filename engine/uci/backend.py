@@ -144,7 +144,7 @@ class SearchTask(Task):
         result = self._equipment.searcher.search(
             self._game,
             limits,
-            on_info=lambda info: output.line(info_line(info, board, show_wdl)),
+            on_info=lambda info: output.report(info_line(info, board, show_wdl)),
             overhead=overhead,
             ponders=ponders,
             start=self._received,

@@ -14,6 +14,10 @@ from typing import IO, BinaryIO, Final
 
 from engine.files import open_regular, user_path
 
+#: A report that comes less than this many seconds after the last write is kept for a while. Every write may wake the
+#: GUI, which then delays the search if all processors are busy, and the first iterations end within microseconds.
+HOLD: Final = 0.02
+
 #: The beginning of every line of a log: date, time, and direction (<< to the GUI, >> from it).
 _LOG_LINE: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (<<|>>) ")
 
@@ -28,23 +32,45 @@ class Output:
         self._log_lock = threading.Lock()
         self._log: IO[str] | None = None
         self._last_line = time.monotonic()
+        # Lines that are noted in the log but not yet written.
+        self._held: list[str] = []
 
     def silence(self) -> float:
         """Returns the seconds since the last line was written to stdout."""
         return time.monotonic() - self._last_line
 
     def line(self, text: str) -> None:
-        """Writes one line (or several, separated by newlines) to stdout and to any log."""
-        data = text.encode("utf-8", "backslashreplace") + b"\n"
+        """Writes one line (or several, separated by newlines) to stdout and to any log, after all lines kept so far."""
         with self._lock:
             self._note("<<", text)
-            self._last_line = time.monotonic()
-            try:
-                self._stream.write(data)
-                self._stream.flush()
-            except (BrokenPipeError, ValueError, OSError):
-                # The GUI is gone, and an orphaned engine must not continue to search.
-                os._exit(1)
+            self._held.append(text)
+            self._write()
+
+    def report(self, text: str) -> None:
+        """Writes one line as `line` does; if the last write is too recent, keeps it until the next one or `flush`."""
+        with self._lock:
+            self._note("<<", text)
+            self._held.append(text)
+            if self.silence() >= HOLD:
+                self._write()
+
+    def flush(self) -> None:
+        """Writes the lines kept so far."""
+        with self._lock:
+            if self._held:
+                self._write()
+
+    def _write(self) -> None:
+        """Writes the lines kept so far with one system call. The caller holds the lock."""
+        data = "".join(f"{text}\n" for text in self._held).encode("utf-8", "backslashreplace")
+        self._held.clear()
+        self._last_line = time.monotonic()
+        try:
+            self._stream.write(data)
+            self._stream.flush()
+        except (BrokenPipeError, ValueError, OSError):
+            # The GUI is gone, and an orphaned engine must not continue to search.
+            os._exit(1)
 
     def info(self, message: str) -> None:
         """Writes `message` on one line after `info string`."""

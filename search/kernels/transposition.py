@@ -168,8 +168,8 @@ def store(tt, key, generation, ply, depth, score, bound, raw_eval, move, was_pv)
 
 @kernel
 def hashfull(tt, generation):
-    """Returns UCI's `hashfull`: how many per mille of the first 4000 entries this search wrote, as int64."""
-    sample = min(4000, tt.size)
+    """Returns UCI's `hashfull`: how many per mille of the first 1000 entries this search wrote, as int64."""
+    sample = min(1000, tt.size)
     used = 0
     for index in range(sample):
         data = tt[index].word
