@@ -7,7 +7,7 @@ Parallelized Using Lazy SMP", University of Oslo, 2016, and chessprogramming.org
 
   when     more than one thread, and enough time for help (`search.run.LEAST_TIME_FOR_HELP`)
   formula  the move that `vote` chooses among the threads' last iterations
-  worth    two threads against one  +53.7 +- 23.7  [ledger: goal-threads]
+  worth    two threads against one  +44.2 +- 23.1  [ledger: goal-threads]
 
 The threads need no lock for the fields below. The main thread searches and decides. The control threads are the
 alarm and all threads that call `Searcher.stop`. The reporter reports the state of a long search (`Searcher._report`).
