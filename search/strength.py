@@ -4,7 +4,8 @@ A level plays on one thread. Two parameters distinguish its searches from those 
 
     nodes      the node limit of a search; the first iteration may exceed it (see FIRST_NODES). With few nodes a level
                does not look far ahead. A limit by nodes, not time, makes it about equally strong on every machine.
-    oversight  how many moves it overlooks in its search, in percent (see `search.oversight`)
+    oversight  how many moves it overlooks in its search, in percent (see `search.oversight`). The weakest level
+               has more than 100 and overlooks some kinds of moves always.
 
 The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, the output of `secateur tourney
 --levels --json`. Between two levels, nodes are interpolated geometrically, oversight linearly. This module imports
@@ -46,23 +47,24 @@ class Level:
 
 #: Rating, nodes and oversight, weakest first. No parameter of a row is weaker than in the row before.
 LEVELS: Final = (
-    Level(1205, 300, 90),
-    Level(1301, 300, 75),
-    Level(1482, 400, 65),
-    Level(1585, 550, 56),
-    Level(1771, 750, 48),
-    Level(1840, 1000, 41),
-    Level(1991, 1400, 34),
-    Level(2025, 2000, 28),
-    Level(2185, 2800, 22),
-    Level(2304, 4000, 16),
-    Level(2493, 5500, 11),
-    Level(2684, 7500, 7),
-    Level(2827, 10_000, 4),
-    Level(2930, 14_000, 2),
-    Level(3072, 20_000, 0.5),
-    Level(3103, 28_000, 0),
-    Level(3255, 42_000, 0),
+    Level(1053, 300, 115),
+    Level(1307, 300, 90),
+    Level(1455, 300, 75),
+    Level(1554, 400, 65),
+    Level(1687, 550, 56),
+    Level(1756, 750, 48),
+    Level(1896, 1000, 41),
+    Level(2046, 1400, 34),
+    Level(2146, 2000, 28),
+    Level(2291, 2800, 22),
+    Level(2459, 4000, 16),
+    Level(2606, 5500, 11),
+    Level(2732, 7500, 7),
+    Level(2851, 10_000, 4),
+    Level(3047, 14_000, 2),
+    Level(3116, 20_000, 0.5),
+    Level(3316, 28_000, 0),
+    Level(3335, 42_000, 0),
 )
 
 #: The range of `UCI_Elo`.
