@@ -50,7 +50,8 @@ class Root:
     `keys`: the Zobrist keys of the game, the root's key last. `moves`: the moves to search at the root, as the kernels
     encode them. `is_partial`: whether the root has other legal moves. `generation`: the generation of new TT entries.
     `deepest`: the greatest depth to search. `lines`: the number of lines wanted. `ranks` maps each move to its rank
-    by the tablebase (larger is better): a move begins a line only if every move of better rank begins one.
+    by the tablebase (larger is better): a move begins a line only if every move of better rank begins one. If one line
+    is wanted, all moves have the same rank.
     """
 
     keys: list[np.uint64]

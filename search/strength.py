@@ -4,8 +4,8 @@ A level plays on one thread. Two parameters distinguish its searches from those 
 
     nodes      the node limit of a search; the first iteration may exceed it (see FIRST_NODES). With few nodes a level
                does not look far ahead. A limit by nodes, not time, makes it about equally strong on every machine.
-    oversight  how many moves it overlooks in its search, in percent (see `search.oversight`). The weakest level
-               has more than 100 and overlooks some kinds of moves always.
+    oversight  scales the chance of overlooking a move, in percent (see `search.oversight`). It may exceed 100: the
+               chance of some moves reaches 1 at half of that.
 
 The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, the output of `secateur tourney
 --levels --json`. Between two levels, nodes are interpolated geometrically, oversight linearly. This module imports

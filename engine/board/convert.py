@@ -95,10 +95,17 @@ def encode(board: chess.Board, move: chess.Move) -> int:
     return move.from_square | target << 6 | kind << 12
 
 
-@lru_cache(maxsize=1 << 14)
 def decode(move: int, chess960: bool = False) -> chess.Move:
-    """Decodes a move. If `chess960`, castling becomes king takes rook; otherwise the king's move to file c or g."""
-    move = int(move)
+    """Decodes a move. If `chess960`, castling becomes king takes rook; otherwise the king's move to file c or g.
+
+    Equal arguments give the same object, so do not modify it.
+    """
+    return _decode(int(move), chess960)
+
+
+# Each iteration of a search decodes its line again.
+@lru_cache(maxsize=1 << 14)
+def _decode(move: int, chess960: bool) -> chess.Move:
     origin, target, kind = move & 63, move >> 6 & 63, move >> 12 & 15
     if kind == CASTLING and not chess960:
         target = (origin & 56) | (6 if target > origin else 2)

@@ -14,8 +14,8 @@ from typing import IO, BinaryIO, Final
 
 from engine.files import open_regular, user_path
 
-#: A report that comes less than this many seconds after the last write is kept for a while. Every write may wake the
-#: GUI, which then delays the search if all processors are busy, and the first iterations end within microseconds.
+#: A report that comes less than HOLD seconds after the last write or command is kept for about as long. Every write may
+#: wake the GUI, which then delays the search if all processors are busy, and the first iterations take microseconds.
 HOLD: Final = 0.02
 
 #: The beginning of every line of a log: date, time, and direction (<< to the GUI, >> from it).
@@ -31,9 +31,11 @@ class Output:
         # The log has its own lock: the reader thread must not wait for a writer that a slow GUI blocks.
         self._log_lock = threading.Lock()
         self._log: IO[str] | None = None
-        self._last_line = time.monotonic()
-        # Lines that are noted in the log but not yet written.
+        self._last_line = self._last_command = time.monotonic()
+        # Lines that are noted in the log but not yet written, and the thread that writes them if no later line does.
         self._held: list[str] = []
+        self._is_held = threading.Event()
+        self._writer: threading.Thread | None = None
 
     def silence(self) -> float:
         """Returns the seconds since the last line was written to stdout."""
@@ -47,21 +49,37 @@ class Output:
             self._write()
 
     def report(self, text: str) -> None:
-        """Writes one line as `line` does; if the last write is too recent, keeps it until the next one or `flush`."""
+        """Writes one line as `line` does, or keeps it for at most about HOLD seconds. The log has it at once."""
         with self._lock:
             self._note("<<", text)
             self._held.append(text)
-            if self.silence() >= HOLD:
+            if time.monotonic() - max(self._last_line, self._last_command) >= HOLD or not self._has_writer():
                 self._write()
+                return
+        if not self._is_held.is_set():
+            self._is_held.set()
 
-    def flush(self) -> None:
-        """Writes the lines kept so far."""
-        with self._lock:
-            if self._held:
-                self._write()
+    def _has_writer(self) -> bool:
+        """Starts the thread that writes kept lines, unless it runs; returns whether it runs."""
+        if self._writer is None:
+            writer = threading.Thread(target=self._write_held, name="output", daemon=True)
+            with suppress(RuntimeError, MemoryError):
+                writer.start()
+                self._writer = writer
+        return self._writer is not None
+
+    def _write_held(self) -> None:
+        """Writes the lines that `report` keeps. The search does not wait for this thread unless a write blocks."""
+        while True:
+            self._is_held.wait()
+            time.sleep(HOLD)
+            self._is_held.clear()
+            with self._lock:
+                if self._held:
+                    self._write()
 
     def _write(self) -> None:
-        """Writes the lines kept so far with one system call. The caller holds the lock."""
+        """Writes the lines kept so far with one call of `write`. The caller holds the lock."""
         data = "".join(f"{text}\n" for text in self._held).encode("utf-8", "backslashreplace")
         self._held.clear()
         self._last_line = time.monotonic()
@@ -77,7 +95,8 @@ class Output:
         self.line("info string " + " ".join(message.split()))
 
     def heard(self, text: str) -> None:
-        """Logs a line from the GUI."""
+        """Logs a line from the GUI, and notes its time."""
+        self._last_command = time.monotonic()
         self._note(">>", text)
 
     def log_to(self, path: str) -> None:

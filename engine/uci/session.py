@@ -55,8 +55,6 @@ QUIT_PATIENCE: Final = 1.2
 
 #: Seconds between two checks of the loader.
 _LOOK: Final = 0.02
-#: Seconds between two looks at a running search, whose reports may wait to be written.
-_LOOK_AT_SEARCH: Final = 0.1
 #: The session waits for an event for at most this many seconds. Python sees a SIGINT that arrives just before such a
 #: wait only when the wait ends.
 _LONGEST_WAIT: Final = 1.0
@@ -140,8 +138,8 @@ class Session:
     def _take_event(self) -> None:
         """Handles the next event; returns without one after a while, sooner if a tool or the loader must be checked."""
         seconds = _LONGEST_WAIT
-        if self._task is not None:
-            seconds = HEARTBEAT / 4 if self._task.is_tool else _LOOK_AT_SEARCH
+        if self._task is not None and self._task.is_tool:
+            seconds = HEARTBEAT / 4
         elif self._task is None and self._deferred:
             seconds = _LOOK
         try:
@@ -159,7 +157,6 @@ class Session:
 
     def _look_after(self) -> None:
         task = self._task
-        self._output.flush()
         if task is None or not task.is_tool:
             self._look_at_loader()
         elif self._output.silence() >= HEARTBEAT and not task.has_answered:

@@ -9,7 +9,8 @@ A document is one JSON object. Its long tables are stored as columns, so that a 
     limits, without         {"depth", "nodes"}, null for no limit; the SWITCHES that were switched off
     scores                  {"infinite", "mate", "mate_bound"}: a mate in n plies scores mate - n, at least mate_bound
     result                  {"move", "score", "value", "depth", "line", "nodes", "visits"}: "score" is a text for
-                            people, "value" the same as a number, "line" the principal variation
+                            people, "value" the same as a number, "line" the principal variation. If the last iteration
+                            is incomplete, "depth" and "line" are from that one, the score from the one before
     iterations              one object for each depth: {"depth", "score", "value", "nodes", "line", "first_node",
                             "last_node", "complete"}; "value" is null for an incomplete iteration
     nodes                   the columns NODE_COLUMNS, a row for each visit, in the order in which the visits began; if

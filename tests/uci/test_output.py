@@ -1,24 +1,35 @@
-"""The writer of stdout: which lines it writes at once, and which it keeps for a while."""
+"""The writer of stdout: which lines it writes at once, which it keeps for a while, and a GUI that reads nothing."""
 
 from __future__ import annotations
 
+import fcntl
 import io
+import select
+import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from engine.uci import output as module
 from engine.uci.output import HOLD, Output
+from tests.search.games import KIWIPETE
+from tests.uci.conftest import ENGINE
 
 
 class Clock:
-    """The time that `Output` sees, in seconds."""
+    """The time that `Output` sees, in seconds. `sleep` takes real time, much longer than the tests that do not wait."""
 
     def __init__(self) -> None:
         self.now = 100.0
+        self.nap = 60.0
 
     def monotonic(self) -> float:
         return self.now
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(self.nap)
 
 
 class Stream(io.BytesIO):
@@ -40,6 +51,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
+def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def test_a_report_soon_after_a_write_is_written_with_the_next_line(clock: Clock) -> None:
     stream = Stream()
     output = Output(stream)
@@ -50,6 +68,15 @@ def test_a_report_soon_after_a_write_is_written_with_the_next_line(clock: Clock)
     assert stream.writes == [b"readyok\n"]
     output.line("bestmove e2e4")
     assert stream.writes[1:] == [b"info depth 1\ninfo depth 2\nbestmove e2e4\n"]
+
+
+def test_a_report_soon_after_a_command_waits(clock: Clock) -> None:
+    stream = Stream()
+    output = Output(stream)
+    clock.now += 5.0
+    output.heard("go infinite")
+    output.report("info depth 1")
+    assert stream.writes == []
 
 
 def test_a_later_report_is_written_at_once_with_those_before_it(clock: Clock) -> None:
@@ -64,18 +91,17 @@ def test_a_later_report_is_written_at_once_with_those_before_it(clock: Clock) ->
     assert stream.writes[1:] == [b"info depth 3\n"]
 
 
-def test_flush_writes_what_was_kept_and_nothing_twice(clock: Clock) -> None:
+def test_kept_reports_are_written_without_another_line(clock: Clock) -> None:
+    clock.nap = 0.05
     stream = Stream()
     output = Output(stream)
-    output.flush()
-    assert stream.writes == []
-    output.report("info depth 1")
-    output.flush()
-    output.flush()
-    assert stream.writes == [b"info depth 1\n"]
+    for depth in (1, 2):
+        output.report(f"info depth {depth}")
+        wait_for(lambda depth=depth: len(stream.writes) == depth)  # type: ignore[misc]
+    assert stream.writes == [b"info depth 1\n", b"info depth 2\n"]
 
 
-def test_the_log_has_a_report_before_it_is_written(tmp_path: Path) -> None:
+def test_the_log_has_a_report_before_it_is_written(clock: Clock, tmp_path: Path) -> None:
     stream = Stream()
     output = Output(stream)
     log = tmp_path / "uci.log"
@@ -84,3 +110,27 @@ def test_the_log_has_a_report_before_it_is_written(tmp_path: Path) -> None:
     assert stream.writes == []
     assert log.read_text().endswith(" << info depth 1\n")
     output.log_to("")
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="needs a small pipe")
+def test_the_engine_ends_with_its_input_although_nobody_reads_its_output() -> None:
+    with subprocess.Popen([*ENGINE], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        output = process.stdout.fileno()
+        # Less than the report of one iteration.
+        fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, 4096)
+        process.stdin.write(f"setoption name MultiPV value 100\nposition fen {KIWIPETE}\nisready\n".encode())
+        process.stdin.flush()
+        try:
+            while process.stdout.readline() != b"readyok\n":
+                pass
+            process.stdin.write(b"go infinite\n")
+            process.stdin.flush()
+            wait_for(lambda: bool(select.select([output], [], [], 0)[0]))
+            time.sleep(1.0)  # until the search waits for the reader
+            process.stdin.close()
+            process.wait(30.0)
+        finally:
+            process.kill()
+    assert process.returncode == 0
