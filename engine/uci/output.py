@@ -10,9 +10,12 @@ import threading
 import time
 from contextlib import suppress
 from datetime import datetime
-from typing import IO, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, BinaryIO, Final
 
 from engine.files import open_regular, user_path
+
+if TYPE_CHECKING:
+    from search.timing import Alarm
 
 #: A report that comes less than HOLD seconds after the last write or command is kept for about as long. Every write may
 #: wake the GUI, which then delays the search if all processors are busy, and the first iterations take microseconds.
@@ -32,10 +35,9 @@ class Output:
         self._log_lock = threading.Lock()
         self._log: IO[str] | None = None
         self._last_line = self._last_command = time.monotonic()
-        # Lines that are noted in the log but not yet written, and the thread that writes them if no later line does.
+        # Lines that are noted in the log but not yet written, and the alarm that writes them if no later line does.
         self._held: list[str] = []
-        self._is_held = threading.Event()
-        self._writer: threading.Thread | None = None
+        self._keeper: Alarm | None = None
 
     def silence(self) -> float:
         """Returns the seconds since the last line was written to stdout."""
@@ -53,30 +55,33 @@ class Output:
         with self._lock:
             self._note("<<", text)
             self._held.append(text)
-            if time.monotonic() - max(self._last_line, self._last_command) >= HOLD or not self._has_writer():
+            if time.monotonic() - max(self._last_line, self._last_command) >= HOLD:
                 self._write()
-                return
-        if not self._is_held.is_set():
-            self._is_held.set()
+            is_first = len(self._held) == 1
+        # The alarm holds a lock of its own while it writes.
+        if is_first:
+            try:
+                self._alarm().set(HOLD)
+            except RuntimeError:  # there is no thread for the alarm
+                self._write_held()
 
-    def _has_writer(self) -> bool:
-        """Starts the thread that writes kept lines, unless it runs; returns whether it runs."""
-        if self._writer is None:
-            writer = threading.Thread(target=self._write_held, name="output", daemon=True)
-            with suppress(RuntimeError, MemoryError):
-                writer.start()
-                self._writer = writer
-        return self._writer is not None
+    def close(self) -> None:
+        """Ends the thread that writes kept lines, if it runs. A later report starts it again."""
+        if self._keeper is not None:
+            self._keeper.close()
+
+    def _alarm(self) -> Alarm:
+        if self._keeper is None:
+            # By now the search has imported it; the answer to `uci` needs no alarm.
+            from search.timing import Alarm
+
+            self._keeper = Alarm(self._write_held)
+        return self._keeper
 
     def _write_held(self) -> None:
-        """Writes the lines that `report` keeps. The search does not wait for this thread unless a write blocks."""
-        while True:
-            self._is_held.wait()
-            time.sleep(HOLD)
-            self._is_held.clear()
-            with self._lock:
-                if self._held:
-                    self._write()
+        with self._lock:
+            if self._held:
+                self._write()
 
     def _write(self) -> None:
         """Writes the lines kept so far with one call of `write`. The caller holds the lock."""

@@ -131,6 +131,7 @@ class Session:
                 self._ended = self.end_seen.is_set()
         if self._task is None:
             self._tasks.close()
+            self._output.close()
             if self._equipment is not None:
                 self._equipment.close()
         self.over.set()

@@ -256,8 +256,7 @@ def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, An
     first = nodes_before = 0
     for depth, known, row_end, node_end in found:
         # The score of an incomplete iteration is that of the iteration before it.
-        complete = known is not None and known.complete
-        value = _value(known) if complete else None
+        value = known.score if known is not None and known.complete else None
         result.append(
             {
                 "depth": depth,
@@ -267,7 +266,7 @@ def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, An
                 "line": [] if known is None else [decode(move, chess960).uci() for move in known.line],
                 "first_node": first if row_end > first else -1,
                 "last_node": row_end - 1 if row_end > first else -1,
-                "complete": complete,
+                "complete": value is not None,
             }
         )
         first, nodes_before = row_end, node_end
