@@ -119,7 +119,7 @@ def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: b
 class TimeManager:
     """The time manager of one search: it scales the plan by the results of iterations and decides when to end.
 
-    The three factors together are worth +41.9 +- 10.6  [ledger: goal-clean-1] at 1+0.01.
+    The three factors together are worth +41.9 +- 10.6  [ledger: time-factors] at 1+0.01.
 
     Times are in milliseconds since the start of the search.
     """
