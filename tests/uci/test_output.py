@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
 import select
 import subprocess
@@ -113,8 +112,10 @@ def test_the_log_has_a_report_before_it_is_written(clock: Clock, tmp_path: Path)
     output.log_to("")
 
 
-@pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="needs a small pipe")
 def test_the_engine_ends_with_its_input_although_nobody_reads_its_output() -> None:
+    fcntl = pytest.importorskip("fcntl", reason="only POSIX has it")
+    if not hasattr(fcntl, "F_SETPIPE_SZ"):
+        pytest.skip("only Linux makes pipes small")
     with subprocess.Popen([*ENGINE], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
