@@ -6,9 +6,10 @@ the kernel returns because a window failed. It reads the results from the worker
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -78,6 +79,7 @@ def set_root(worker: Any, root: Root, node_limit: int) -> None:
     worker["node_limit"] = node_limit
     worker["reports"] = 0
     worker["failed"] = 0
+    worker["overtaken"] = 0
     stack = worker["stack"]
     stack["move"] = 0
     stack["excluded"] = 0
@@ -95,15 +97,51 @@ def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
     worker["root_is_partial"] = int(is_partial)
 
 
+class Completed(NamedTuple):
+    """A complete iteration; the root's moves in the order for the next one; the best move's share of the nodes."""
+
+    iteration: Iteration
+    order: list[int]
+    effort: float
+
+
+class Team:
+    """The threads of one search. When one completes an iteration, those that are not searching deeper go on from it."""
+
+    def __init__(self, workers: Sequence[Any], deepest: Completed) -> None:
+        self._workers = workers
+        self._lock = threading.Lock()
+        #: The deepest iteration that any thread has completed.
+        self.deepest = deepest
+
+    def complete(self, completed: Completed) -> None:
+        """Adds an iteration, which counts only if it is the deepest. Then the workers' shallower searches end."""
+        depth = completed.iteration.depth
+        with self._lock:
+            if depth > self.deepest.iteration.depth:
+                self.deepest = completed
+                for worker in self._workers:
+                    worker["overtaken"] = depth
+
+
 class Deepening:
     """Iterative deepening by one worker, from a root that `set_root` has set, with one line or several.
+
+    If `team` is set, its threads search together: after each iteration, this one goes on from the team's deepest one
+    and searches `ahead` plies deeper, if the root allows that.
 
     While the worker's `reports` is set, `on_fail(failed, number)` is called after each window that fails, if there is
     a line to show. `failed` is an Iteration whose score is the bound; `number` is the number of the line, from 1.
     """
 
     def __init__(
-        self, worker: Any, tt: Any, root: Root, on_fail: Callable[[Iteration, int], None] | None = None
+        self,
+        worker: Any,
+        tt: Any,
+        root: Root,
+        on_fail: Callable[[Iteration, int], None] | None = None,
+        team: Team | None = None,
+        ahead: int = 1,
     ) -> None:
         self._worker = worker
         self._tt = tt
@@ -115,24 +153,56 @@ class Deepening:
         self._root_nodes = worker["root_nodes"][: len(root.moves)]
         # The root's moves, best first. If one line is wanted, the kernel alone keeps them in order.
         self._order = sorted(root.moves, key=root.rank, reverse=True)
+        #: The other threads; may be set between iterations.
+        self.team = team
+        self._ahead = ahead
         #: The best move's share of the nodes in the first line's last window, 0 to 1.
         self.effort = 1.0
 
-    def iterations(self, first: int = 1) -> Iterator[Iteration]:
-        """Searches one depth after another, from `first` on, and yields the result of each, the best line first.
+    def iterations(self) -> Iterator[Iteration]:
+        """Searches one depth after another and yields the results, the best line first.
 
-        Ends after the root's deepest iteration, or soon after the worker's `stop` is set or its node limit is reached.
-        An iteration that stops early is yielded only if it found a new best move or completed a line.
+        In a team, a result may be another thread's, and depths may be left out. Ends after the root's deepest
+        iteration, or soon after the worker's `stop` is set or its node limit is reached. An iteration that stops early
+        is yielded only if it found a new best move or completed a line.
         """
-        last: Iteration | None = None
-        for depth in range(first, self._root.deepest + 1):
+        last = None if self.team is None else self._go_on_from(self.team.deepest)
+        while last is None or last.depth < self._root.deepest:
+            depth = 1 if last is None else min(last.depth + self._ahead, self._root.deepest)
             found = self._iteration(depth, last)
+            if self.team is not None:
+                found = self._with_team(self.team, depth, found)
             if found is None:
                 return
             yield found
             if not found.complete:
                 return
             last = found
+
+    def completed(self, iteration: Iteration) -> Completed:
+        """Returns `iteration`, which this thread has just completed, with what the next one needs."""
+        is_one = self._root.lines == 1
+        order = self._worker["root_moves"][: len(self._root.moves)].tolist() if is_one else list(self._order)
+        return Completed(iteration, order, self.effort)
+
+    def _with_team(self, team: Team, depth: int, found: Iteration | None) -> Iteration | None:
+        """Tells the team of `found`, the iteration of this depth, if it is complete.
+
+        Returns the team's deepest iteration if that is at least as deep, and otherwise `found`.
+        """
+        if found is not None and found.complete:
+            team.complete(self.completed(found))
+        deepest = team.deepest
+        if deepest.iteration.depth < depth or deepest.iteration is found:
+            return found
+        return self._go_on_from(deepest)
+
+    def _go_on_from(self, completed: Completed) -> Iteration:
+        """Makes the next iteration follow `completed`, which may be another thread's; returns its iteration."""
+        self._order[:] = completed.order
+        set_root_moves(self._worker, completed.order, self._root.is_partial)
+        self.effort = completed.effort
+        return completed.iteration
 
     def _iteration(self, depth: int, last: Iteration | None) -> Iteration | None:
         """Searches the wanted lines to `depth` plies, each without the first moves of earlier lines.

@@ -218,11 +218,12 @@ class SearchRun:
         nodes = NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
         if level is not None:
             return min(nodes, max(level.nodes, FIRST_NODES)), 0
-        has_time = limits.ponder or self.budget.hard >= LEAST_TIME_FOR_HELP
-        if limits.nodes is None:
-            return nodes, nodes if has_time else 0
         helpers = len(self._helpers)
-        share = nodes // (1 + helpers) if has_time else 0
+        if helpers == 0 or not (limits.ponder or self.budget.hard >= LEAST_TIME_FOR_HELP):
+            return nodes, 0
+        if limits.nodes is None:
+            return nodes, nodes
+        share = nodes // (1 + helpers)
         return nodes - share * helpers, share
 
     def _deepen(self, root: Root, help_nodes: int) -> Iteration:
@@ -237,7 +238,8 @@ class SearchRun:
                 set_tunables(worker, self._values)
             if found.depth == help_depth and found.complete and help_nodes:
                 # Helpers start only after a move to play is found: on a busy machine they could delay this thread.
-                self._helpers.start(worker, self._tt, root, help_nodes)
+                first = deepening.completed(found)
+                deepening.team = self._helpers.start(worker, self._tt, root, help_nodes, first)
             if found.depth == 1 and level is not None:
                 # From here on, the level's limit applies (see `_node_limits`).
                 worker["node_limit"] = min(int(worker["node_limit"]), level.nodes)

@@ -25,7 +25,7 @@ from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS, Limit
 from search.run import Request, SearchRun
 from search.strength import Level
 from search.tablebase import Tables
-from search.threads import Helpers, vote
+from search.threads import Helpers, deepest
 from search.timing import LAST_GRACE, Alarm
 
 __all__ = ["Game", "Info", "Progress", "Result", "Searcher"]
@@ -271,10 +271,8 @@ class Searcher:
         if run.problems:
             self._tables = None  # probing them failed
         nodes = int(self._worker["nodes"]) + helped
-        # The threads vote, unless there are several lines or an ending is solved; then the best line is played.
-        best = (
-            found if found.others or run.is_solved else vote([found, *others], int(self._worker["tune"]["vote_base"]))
-        )
+        # With several lines, or if an ending is solved, the main thread's best line is played.
+        best = found if found.others or run.is_solved else deepest([found, *others])
         if best is not found:
             run.tell(best, nodes)
         run.problems += [f"a search thread failed: {type(error).__name__}: {error}" for error in errors]

@@ -1,12 +1,15 @@
-"""Lazy SMP: several threads search the same root at once and help each other through the transposition table.
+"""Several threads search the same root at once and help each other through the transposition table.
 
-The threads do not split the work. Each helper runs the same iterative deepening as the main thread, with its own worker
-record. The results that helpers store in the TT make the main thread's tree smaller. Differences in timing and depth
-make the trees differ. (First described by Daniel Homan for his ExChess; see E. F. Oestensen, "A Complete Chess Engine
-Parallelized Using Lazy SMP", University of Oslo, 2016, and chessprogramming.org, "Lazy SMP".)
+The threads do not split the work. Each runs iterative deepening with its own worker record, and the results that it
+stores in the TT make the trees of the others smaller. (Lazy SMP, first described by Daniel Homan for his ExChess; see
+E. F. Oestensen, "A Complete Chess Engine Parallelized Using Lazy SMP", University of Oslo, 2016, and
+chessprogramming.org, "Lazy SMP".) But no thread searches what another has completed: a complete iteration counts for
+all threads and ends the shallower ones (`search.deepening.Team`). The main thread continues one ply deeper than the
+deepest complete iteration, and the helpers alternately two plies and one ply. A helper that is a ply ahead does work
+that the main thread needs next, rather than the same work.
 
   when     more than one thread, and enough time for help (`search.run.LEAST_TIME_FOR_HELP`)
-  formula  the move that `vote` chooses among the threads' last iterations
+  formula  the move of the thread that `deepest` chooses
   worth    two threads against one  +44.2 +- 23.1  [ledger: goal-threads]
 
 The threads need no lock for the fields below. The main thread searches and decides. The control threads are the
@@ -18,6 +21,8 @@ Every number is aligned, so a reader never sees half of an old number and half o
     stop         the control threads write it, and it is cleared before a search; its worker's kernel reads it at every
                  node. A late read costs a node. A helper misses a stop that comes before its start, but the main thread
                  ends by its own flag, and `gather` stops the helpers again
+    overtaken    main and helpers write it when they complete an iteration, one at a time, and it is cleared before a
+                 search; its worker's kernel reads it at every node. A late read costs a node
     nodes        its worker's kernel writes it; main and reporter read it for `info`. The count lags by some nodes
     reports      of the main worker: the reporter sets it, and it is cleared before a search; the main kernel reads it
                  at a window that fails. A late read leaves one such window unreported
@@ -37,13 +42,11 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import Any, Final
 
-from search.deepening import Deepening, Iteration, Root, set_root
-from search.kernels.score import MATE_BOUND
+from search.deepening import Completed, Deepening, Iteration, Root, Team, set_root
 from search.kernels.worker import STOP_NOW, forget, new_worker, set_network
 
-#: Depths of the helpers' first iterations, assigned in turn. Shallower iterations take longer in Python than in the
-#: kernel, and a helper that is a ply ahead of the main thread fills the TT for it.
-FIRST_DEPTHS: Final = (3, 2)
+#: How many plies deeper than the deepest complete iteration the helpers search, assigned in turn.
+AHEAD: Final = (2, 1)
 
 
 class Helper:
@@ -55,22 +58,25 @@ class Helper:
     def __init__(self, number: int) -> None:
         """Starts the thread. Raises MemoryError if the worker gets no memory, RuntimeError if no thread can start."""
         self.worker = new_worker()
-        self._first = FIRST_DEPTHS[number % len(FIRST_DEPTHS)]
-        # Each task is (tt, root), which gets one answer, or None, which ends the thread.
-        self._tasks: SimpleQueue[tuple[Any, Root] | None] = SimpleQueue()
+        self._ahead = AHEAD[number % len(AHEAD)]
+        # Each task is (tt, root, team), which gets one answer, or None, which ends the thread.
+        self._tasks: SimpleQueue[tuple[Any, Root, Team] | None] = SimpleQueue()
         self._answers: SimpleQueue[Iteration | Exception | None] = SimpleQueue()
         self.thread = threading.Thread(target=self._live, name=f"search helper {number}", daemon=True)
         self.thread.start()
 
-    def start(self, main: Any, tt: Any, root: Root, node_limit: int) -> None:
-        """Starts a search of `root` with the position and tunables of `main`. Call `wait` before the next search."""
+    def prepare(self, main: Any, root: Root, node_limit: int) -> None:
+        """Prepares a search of `root` with the position and tunables of `main`."""
         worker = self.worker
         worker["tune"] = main["tune"]
         worker["reductions"] = main["reductions"]
         worker["stack"][0]["position"] = main["stack"][0]["position"]
         set_root(worker, root, node_limit)
         worker["stop"] = 0
-        self._tasks.put((tt, root))
+
+    def start(self, tt: Any, root: Root, team: Team) -> None:
+        """Starts the prepared search. Call `wait` before the next search."""
+        self._tasks.put((tt, root, team))
 
     def stop(self) -> None:
         """Makes the running search end at its next node. Any thread may call this at any time."""
@@ -95,12 +101,10 @@ class Helper:
             del task
             self._answers.put(answer)
 
-    def _search(self, tt: Any, root: Root) -> Iteration | None:
+    def _search(self, tt: Any, root: Root, team: Team) -> Iteration | None:
         found: Iteration | None = None
-        for iteration in Deepening(self.worker, tt, root).iterations(self._first):
-            # A first iteration that stopped early has no score to vote with.
-            if iteration.complete or found is not None:
-                found = iteration
+        for iteration in Deepening(self.worker, tt, root, team=team, ahead=self._ahead).iterations():
+            found = iteration
         return found
 
 
@@ -135,11 +139,18 @@ class Helpers:
         for helper in self._helpers:
             forget(helper.worker)
 
-    def start(self, main: Any, tt: Any, root: Root, node_limit: int) -> None:
-        """Starts a search of `root` by every helper, up to `node_limit` nodes each. The caller must call `gather`."""
+    def start(self, main: Any, tt: Any, root: Root, node_limit: int, first: Completed) -> Team:
+        """Starts a search of `root` by every helper, up to `node_limit` nodes each; returns their team with `main`.
+
+        `first` is an iteration that the main thread has completed. The caller must call `gather`.
+        """
+        team = Team([main, *(helper.worker for helper in self._helpers)], first)
         for helper in self._helpers:
-            helper.start(main, tt, root, node_limit)
+            helper.prepare(main, root, node_limit)
+        for helper in self._helpers:
+            helper.start(tt, root, team)
             self._busy.append(helper)
+        return team
 
     def nodes(self) -> int:
         """Returns the number of nodes that the busy helpers have searched so far."""
@@ -161,27 +172,10 @@ class Helpers:
         return found, [answer for answer in answers if isinstance(answer, Exception)], nodes
 
 
-def vote(found: Sequence[Iteration], vote_base: int) -> Iteration:
-    """Returns the iteration whose line is played. The main thread's iteration, the first in `found`, wins ties.
+def deepest(found: Sequence[Iteration]) -> Iteration:
+    """Returns the deepest of the threads' last iterations; the first in `found`, the main thread's, wins ties.
 
-    If a thread has found a mate for the side to move, the shortest such mate wins. Otherwise every thread votes:
-
-        weight = (score - lowest score of all + vote_base) * depth
-
-    A deeper search counts more, and so does a better score. The larger `vote_base` (centipawns), the less a
-    difference in score counts against a majority. Of the iterations with the winning move, the one with the largest
-    weight is returned. (Voting by score and depth: Stockfish, pull request 1721, 2018.)
+    All threads continue from the same complete iterations. So another thread's is deeper only if it is incomplete and
+    has found a better move, or was completed after the main thread's end.
     """
-    mates = max(found, key=lambda iteration: iteration.score)
-    if mates.score >= MATE_BOUND:
-        return mates
-    lowest = min(iteration.score for iteration in found)
-
-    def weight(iteration: Iteration) -> int:
-        return (iteration.score - lowest + vote_base) * iteration.depth
-
-    votes: dict[int, int] = {}
-    for iteration in found:
-        votes[iteration.line[0]] = votes.get(iteration.line[0], 0) + weight(iteration)
-    winner = max(votes, key=lambda move: votes[move])
-    return max((iteration for iteration in found if iteration.line[0] == winner), key=weight)
+    return max(found, key=lambda iteration: iteration.depth)

@@ -154,8 +154,6 @@ TUNABLES: Final = (
     Tunable("policy_weight", 7000, 0, 20000, 600),
     # Ordering bonus of a quiet move that gives a safe check, in units of the histories.
     Tunable("check_bonus", 8887, 0, 32000, 2000),
-    # Lazy SMP: centipawns added to every thread's score before the threads vote for a move.
-    Tunable("vote_base", 10, 1, 60, 3),
     # Time for a move on a clock: the greatest number of moves to plan for and, with an increment of twice the overhead
     # and without a time control to come, how many fewer after 100 moves, and the least number; the plan in percent of
     # an even share; the hard limit in percent of the plan; the most of the clock that a move may take, in percent, in

@@ -308,12 +308,12 @@ def _with_defaults(options: argparse.Namespace) -> argparse.Namespace:
 
 
 def _matters(tunable: Tunable, engine: EngineSpec) -> bool:
-    """Returns whether a tunable can affect games of engines like `engine` that have one thread."""
+    """Returns whether a tunable can affect games of engines like `engine`."""
     if tunable.name.startswith("time_"):
         return engine.limit.has_clock
     if tunable.name.startswith("policy_"):
         return any(name.lower() == "usepolicy" and value.lower() == "true" for name, value in engine.options)
-    return tunable.name != "vote_base"
+    return True
 
 
 def _settings(run: Run, options: argparse.Namespace) -> dict[str, Any]:

@@ -89,7 +89,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     frame.pv_length = 0
     is_pv = beta - alpha > 1
     trace.entered(worker, ply, depth, alpha, beta, cut_node)
-    # 2. Stop: time is up, the GUI asks for it, or the search has visited all the nodes that it may.
+    # 2. Stop: time is up, the GUI asks for it, the search has visited all the nodes that it may, or another thread has
+    #    completed an iteration of this depth or a greater one.
     #      formula  0, and worker.aborted is set, so that no node above uses the value
     if node.must_stop(worker):
         return np.int64(0)

@@ -24,7 +24,11 @@ from search.kernels.worker import NO_CONTINUATION
 @inlined
 def must_stop(worker):
     """Returns whether the search must end at this node; sets `worker.aborted` if so. Mutates `worker`."""
-    if worker.stop > worker.stop_threshold or worker.nodes >= worker.node_limit:
+    if (
+        worker.stop > worker.stop_threshold
+        or worker.nodes >= worker.node_limit
+        or worker.overtaken >= worker.root_depth
+    ):
         worker.aborted = 1
         return True
     return False

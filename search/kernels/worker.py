@@ -95,6 +95,9 @@ WORKER: Final = np.dtype(
         ("stop", np.int64),
         # STOP in the first iteration, which must find a move to play, else 0.
         ("stop_threshold", np.int64),
+        # Another thread sets `overtaken` to the depth of an iteration that it has completed. A search that is no deeper
+        # ends at its next node.
+        ("overtaken", np.int64),
         # 1 if the search ended early, so that the returned value is meaningless; else 0.
         ("aborted", np.int64),
         ("nodes", np.int64),

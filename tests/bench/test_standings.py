@@ -14,8 +14,8 @@ from search.techniques import TECHNIQUES
 
 NAMES = ("strength", "ladder", "techniques", "parameters", "levels")
 PAGE = "# Strength\n\n" + "between\n".join("WAS HERE".join(standings.marks(name)) + "\n" for name in NAMES)
-#: The first words of tunables that matter only on a clock, with a policy or with several threads.
-UNMEASURED = ("time", "policy", "vote")
+#: The first words of tunables that matter only on a clock or with a policy.
+UNMEASURED = ("time", "policy")
 
 
 def test_the_page_has_the_tables_of_the_ledger() -> None:

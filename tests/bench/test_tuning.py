@@ -202,6 +202,6 @@ def test_only_tunables_that_can_matter_are_tuned_by_default(
 ) -> None:
     run = command._run(command.parser().parse_args(["--state", str(tmp_path / "run.jsonl"), *options]))
     names = {row.name for row in run.parameters}
-    assert {name.split("_")[0] for name in names} & {"time", "policy", "vote"} == starts
+    assert {name.split("_")[0] for name in names} & {"time", "policy"} == starts
     assert "rfp_margin" in names
     assert "quiescence_checks" not in names

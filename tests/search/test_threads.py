@@ -1,4 +1,4 @@
-"""Lazy SMP: any number of threads plays legal moves, keeps all limits, and ends with the search."""
+"""Threads: any number of threads plays legal moves, keeps all limits, and ends with the search."""
 
 import threading
 import time
@@ -8,20 +8,17 @@ import chess
 import numpy as np
 import pytest
 
+from engine.board.convert import encode, write_board
 from eval.network.format import shipped_network
 from search import threads as threads_module
 from search.benchmark import POSITIONS, run_benchmark
-from search.deepening import Iteration
-from search.kernels.score import MATE
+from search.deepening import NO_NODE_LIMIT, Completed, Deepening, Iteration, Root, Team, set_root
+from search.kernels.transposition import allocate_table
 from search.kernels.worker import new_worker
 from search.limits import Clock, Limits
 from search.searcher import Info, Searcher
-from search.threads import Helper, vote
-from search.tunables import BY_NAME
+from search.threads import Helper, deepest
 from tests.search.games import KIWIPETE, MATE_IN_TWO, check_lines, game, last_info
-
-VOTE_BASE = BY_NAME["vote_base"].default
-
 
 # -- searching ---------------------------------------------------------------------------------------------------
 
@@ -128,7 +125,7 @@ def test_a_failing_helper_is_reported_and_harmless(
     searcher = make(3)
 
     class Broken:
-        def __init__(self, worker: object, tt: object, root: object) -> None:
+        def __init__(self, *given: object, **named: object) -> None:
             raise ArithmeticError("broken for the test")
 
     with monkeypatch.context() as patch:
@@ -140,8 +137,7 @@ def test_a_failing_helper_is_reported_and_harmless(
     again = searcher.search(game(), Limits(depth=5), reported.append)
     assert again.best is not None
     assert again.problems == ()
-    # What is chosen may be a thread's that was stopped a depth earlier.
-    assert max(info.depth for info in reported) == 5
+    assert reported[-1].depth == 5
 
 
 def test_helpers_are_stopped_when_the_caller_fails(make: Callable[[int], Searcher]) -> None:
@@ -198,9 +194,9 @@ def test_workers_share_no_cache_line() -> None:
 
 def test_helpers_use_the_tunables_of_the_main_thread(make: Callable[[int], Searcher]) -> None:
     searcher = make(2)
-    searcher._worker["tune"]["vote_base"] = 33
+    searcher._worker["tune"]["rfp_margin"] = 33
     searcher.search(game(), Limits(depth=2))
-    assert int(searcher._helpers._helpers[0].worker["tune"]["vote_base"]) == 33
+    assert int(searcher._helpers._helpers[0].worker["tune"]["rfp_margin"]) == 33
 
 
 # -- a new game --------------------------------------------------------------------------------------------------
@@ -239,25 +235,81 @@ def test_the_benchmark_is_that_of_a_fresh_process_after_a_new_game(
     assert run_python(script).strip() == str(result.nodes)
 
 
-# -- the vote ----------------------------------------------------------------------------------------------------
+# -- searching together ------------------------------------------------------------------------------------------
+
+
+def _prepared(fen: str, team: Team | None = None, ahead: int = 1) -> Deepening:
+    """Returns the deepening of a new worker, to depth 6, with its own TT."""
+    worker = new_worker()
+    board = chess.Board(fen)
+    write_board(board, worker["stack"][0]["position"])
+    root = Root(game(fen).keys, [encode(board, move) for move in board.legal_moves], 1, 6)
+    set_root(worker, root, NO_NODE_LIMIT)
+    return Deepening(worker, allocate_table(1), root, team=team, ahead=ahead)
+
+
+def test_an_iteration_of_another_thread_counts_and_its_depth_is_left_out() -> None:
+    other = list(_prepared(KIWIPETE).iterations())
+    mine = _prepared(KIWIPETE)
+    seen: list[Iteration] = []
+    for found in mine.iterations():
+        seen.append(found)
+        if found.depth == 1:
+            mine.team = Team([mine._worker], mine.completed(found))
+        if found.depth == 3:
+            assert mine.team is not None
+            order = [other[4].line[0], *(move for move in mine.completed(found).order if move != other[4].line[0])]
+            mine.team.complete(Completed(other[4], order, 0.25))
+            assert mine._worker["overtaken"] == 5
+    assert [found.depth for found in seen] == [1, 2, 3, 5, 6]
+    assert seen[3] is other[4]
+
+
+def test_a_helper_goes_on_from_the_deepest_iteration_and_stays_ahead() -> None:
+    first = _prepared(KIWIPETE)
+    found = next(first.iterations())
+    team = Team([], first.completed(found))
+    assert [found.depth for found in _prepared(KIWIPETE, team, 2).iterations()] == [3, 5, 6]
+    assert team.deepest.iteration.depth == 6
+
+
+def test_a_team_keeps_its_deepest_iteration_and_ends_shallower_ones() -> None:
+    workers = [new_worker(), new_worker()]
+    four, five = (Completed(Iteration(depth, 0, (1,)), [1], 1.0) for depth in (4, 5))
+    team = Team(workers, four)
+    team.complete(five)
+    team.complete(four)
+    assert team.deepest is five
+    assert [int(worker["overtaken"]) for worker in workers] == [5, 5]
+
+
+def test_the_search_of_a_depth_ends_when_another_thread_completes_it() -> None:
+    deepening = _prepared(KIWIPETE)
+    iterations = deepening.iterations()
+    assert next(iterations).depth == 1
+    worker = deepening._worker
+    worker["overtaken"] = 2
+    before = int(worker["nodes"])
+    assert list(iterations) == []
+    assert worker["nodes"] == before
+    assert worker["aborted"] == 1
+
+
+@pytest.mark.parametrize("lines", [1, 3])
+def test_reported_depths_rise_and_reach_the_limit(make: Callable[[int], Searcher], lines: int) -> None:
+    searcher = make(4)
+    for fen in POSITIONS[:12:3]:
+        infos: list[Info] = []
+        result = searcher.search(game(fen), Limits(depth=8), infos.append, lines=lines)
+        depths = [info.depth for info in infos if info.number == 1]
+        assert depths == sorted(set(depths))
+        assert depths[-1] == last_info(result).depth == 8
+        check_lines(fen, infos)
 
 
 @pytest.mark.parametrize(
-    ("answers", "winner"),
-    [
-        pytest.param([(1, 5, -300)], 0, id="alone"),
-        pytest.param([(1, 10, 20), (1, 10, 20)], 0, id="the main thread wins ties"),
-        pytest.param([(1, 10, 20), (2, 10, 20)], 0, id="the main thread wins ties of moves"),
-        pytest.param([(1, 10, 20), (2, 12, 20)], 1, id="deeper"),
-        pytest.param([(1, 10, 20), (2, 10, 21)], 1, id="better"),
-        pytest.param([(1, 20, 20), (2, 19, 60)], 1, id="clearly better, a ply less"),
-        pytest.param([(1, 11, 20), (2, 5, 25)], 0, id="slightly better, much less deep"),
-        pytest.param([(1, 12, 30), (2, 12, 26), (2, 12, 25)], 1, id="a majority against a slightly better score"),
-        pytest.param([(1, 30, 500), (2, 9, MATE - 9), (3, 8, MATE - 5), (1, 30, 600)], 2, id="the shortest mate"),
-        pytest.param([(1, 20, -(MATE - 6)), (2, 15, -200)], 1, id="not the mated"),
-        pytest.param([(1, 20, -(MATE - 6)), (2, 20, -(MATE - 12))], 1, id="the longest defence"),
-    ],
+    ("depths", "winner"), [((5,), 0), ((10, 10), 0), ((10, 12, 11), 1), ((10, 9, 8), 0), ((9, 10, 10), 1)]
 )
-def test_the_vote(answers: list[tuple[int, int, int]], winner: int) -> None:
-    found = [Iteration(depth, score, (move,)) for move, depth, score in answers]
-    assert vote(found, VOTE_BASE) is found[winner]
+def test_the_deepest_iteration_is_chosen(depths: tuple[int, ...], winner: int) -> None:
+    found = [Iteration(depth, 0, (1,)) for depth in depths]
+    assert deepest(found) is found[winner]
