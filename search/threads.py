@@ -10,7 +10,7 @@ that the main thread needs next, rather than the same work.
 
   when     more than one thread, and enough time for help (`search.run.LEAST_TIME_FOR_HELP`)
   formula  the move of the thread that `deepest` chooses
-  worth    two threads against one  +44.2 +- 23.1  [ledger: goal-threads]
+  worth    two threads against one  +51.3 +- 19.3  [ledger: goal-threads]
 
 The threads need no lock for the fields below. The main thread searches and decides. The control threads are the
 alarm and all threads that call `Searcher.stop`. The reporter reports the state of a long search (`Searcher._report`).
@@ -21,8 +21,8 @@ Every number is aligned, so a reader never sees half of an old number and half o
     stop         the control threads write it, and it is cleared before a search; its worker's kernel reads it at every
                  node. A late read costs a node. A helper misses a stop that comes before its start, but the main thread
                  ends by its own flag, and `gather` stops the helpers again
-    overtaken    main and helpers write it when they complete an iteration, one at a time, and it is cleared before a
-                 search; its worker's kernel reads it at every node. A late read costs a node
+    overtaken    main and helpers write it when they complete an iteration, under their team's lock, and it is cleared
+                 before a search; its worker's kernel reads it at every node. A late read costs a node
     nodes        its worker's kernel writes it; main and reporter read it for `info`. The count lags by some nodes
     reports      of the main worker: the reporter sets it, and it is cleared before a search; the main kernel reads it
                  at a window that fails. A late read leaves one such window unreported
