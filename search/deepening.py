@@ -153,7 +153,7 @@ class Deepening:
         self._root_nodes = worker["root_nodes"][: len(root.moves)]
         # The root's moves, best first. If one line is wanted, the kernel alone keeps them in order.
         self._order = sorted(root.moves, key=root.rank, reverse=True)
-        #: The other threads; may be set between iterations.
+        #: The threads that search together, this one included; may be set between iterations.
         self.team = team
         self._ahead = ahead
         #: The best move's share of the nodes in the first line's last window, 0 to 1.
@@ -164,14 +164,15 @@ class Deepening:
 
         In a team, a result may be another thread's, and depths may be left out. Ends after the root's deepest
         iteration, or soon after the worker's `stop` is set or its node limit is reached. An iteration that stops early
-        is yielded only if it found a new best move or completed a line.
+        is yielded only if it found a new best move or completed a line, and only if no other thread has completed
+        an iteration meanwhile, which is then yielded instead.
         """
         last = None if self.team is None else self._go_on_from(self.team.deepest)
         while last is None or last.depth < self._root.deepest:
             depth = 1 if last is None else min(last.depth + self._ahead, self._root.deepest)
             found = self._iteration(depth, last)
             if self.team is not None:
-                found = self._with_team(self.team, depth, found)
+                found = self._with_team(self.team, last, found)
             if found is None:
                 return
             yield found
@@ -185,15 +186,16 @@ class Deepening:
         order = self._worker["root_moves"][: len(self._root.moves)].tolist() if is_one else list(self._order)
         return Completed(iteration, order, self.effort)
 
-    def _with_team(self, team: Team, depth: int, found: Iteration | None) -> Iteration | None:
-        """Tells the team of `found`, the iteration of this depth, if it is complete.
+    def _with_team(self, team: Team, last: Iteration | None, found: Iteration | None) -> Iteration | None:
+        """Tells the team of `found`, the result of the search that followed `last`, if it is complete.
 
-        Returns the team's deepest iteration if that is at least as deep, and otherwise `found`.
+        Returns `found` if no thread has completed a deeper iteration than `last` meanwhile, and otherwise the team's
+        deepest: a move that is better than the best of `last` need not be better than its best.
         """
         if found is not None and found.complete:
             team.complete(self.completed(found))
         deepest = team.deepest
-        if deepest.iteration.depth < depth or deepest.iteration is found:
+        if deepest.iteration is found or deepest.iteration is last:
             return found
         return self._go_on_from(deepest)
 

@@ -1,4 +1,4 @@
-"""Several threads search the same root at once and help each other through the transposition table.
+"""Several threads search the same root at once and help each other through the TT and complete iterations.
 
 The threads do not split the work. Each runs iterative deepening with its own worker record, and the results that it
 stores in the TT make the trees of the others smaller. (Lazy SMP, first described by Daniel Homan for his ExChess; see
@@ -21,8 +21,10 @@ Every number is aligned, so a reader never sees half of an old number and half o
     stop         the control threads write it, and it is cleared before a search; its worker's kernel reads it at every
                  node. A late read costs a node. A helper misses a stop that comes before its start, but the main thread
                  ends by its own flag, and `gather` stops the helpers again
-    overtaken    main and helpers write it when they complete an iteration, under their team's lock, and it is cleared
+    overtaken    a thread that completes an iteration writes it in all workers, under the team's lock, and it is cleared
                  before a search; its worker's kernel reads it at every node. A late read costs a node
+    Team.deepest is written under the team's lock, before `overtaken`, and read without it. It is one reference to a
+                 tuple that never changes
     nodes        its worker's kernel writes it; main and reporter read it for `info`. The count lags by some nodes
     reports      of the main worker: the reporter sets it, and it is cleared before a search; the main kernel reads it
                  at a window that fails. A late read leaves one such window unreported
@@ -43,6 +45,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from search.deepening import Completed, Deepening, Iteration, Root, Team, set_root
+from search.kernels.score import MATE_BOUND
 from search.kernels.worker import STOP_NOW, forget, new_worker, set_network
 
 #: How many plies deeper than the deepest complete iteration the helpers search, assigned in turn.
@@ -173,9 +176,13 @@ class Helpers:
 
 
 def deepest(found: Sequence[Iteration]) -> Iteration:
-    """Returns the deepest of the threads' last iterations; the first in `found`, the main thread's, wins ties.
+    """Returns the deepest of the threads' last iterations; a complete one and then the first in `found` win ties.
 
-    All threads continue from the same complete iterations. So another thread's is deeper only if it is incomplete and
-    has found a better move, or was completed after the main thread's end.
+    The first is the main thread's. If it is complete and a mate for the side to move, it is returned, because a deeper
+    search may prune the mate. All threads continue from the same complete iterations. So another thread's is deeper
+    only if it stopped early after it had found a better move, or was completed after the main thread's last look.
     """
-    return max(found, key=lambda iteration: iteration.depth)
+    mine = found[0]
+    if mine.complete and mine.score >= MATE_BOUND:
+        return mine
+    return max(found, key=lambda iteration: (iteration.depth, iteration.complete))

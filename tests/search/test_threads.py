@@ -13,6 +13,7 @@ from eval.network.format import shipped_network
 from search import threads as threads_module
 from search.benchmark import POSITIONS, run_benchmark
 from search.deepening import NO_NODE_LIMIT, Completed, Deepening, Iteration, Root, Team, set_root
+from search.kernels.score import MATE
 from search.kernels.transposition import allocate_table
 from search.kernels.worker import new_worker
 from search.limits import Clock, Limits
@@ -238,12 +239,12 @@ def test_the_benchmark_is_that_of_a_fresh_process_after_a_new_game(
 # -- searching together ------------------------------------------------------------------------------------------
 
 
-def _prepared(fen: str, team: Team | None = None, ahead: int = 1) -> Deepening:
+def _prepared(fen: str, team: Team | None = None, ahead: int = 1, lines: int = 1) -> Deepening:
     """Returns the deepening of a new worker, to depth 6, with its own TT."""
     worker = new_worker()
     board = chess.Board(fen)
     write_board(board, worker["stack"][0]["position"])
-    root = Root(game(fen).keys, [encode(board, move) for move in board.legal_moves], 1, 6)
+    root = Root(game(fen).keys, [encode(board, move) for move in board.legal_moves], 1, 6, lines)
     set_root(worker, root, NO_NODE_LIMIT)
     return Deepening(worker, allocate_table(1), root, team=team, ahead=ahead)
 
@@ -263,6 +264,46 @@ def test_an_iteration_of_another_thread_counts_and_its_depth_is_left_out() -> No
             assert mine._worker["overtaken"] == 5
     assert [found.depth for found in seen] == [1, 2, 3, 5, 6]
     assert seen[3] is other[4]
+
+
+def test_the_next_iteration_follows_the_order_of_the_completed_one() -> None:
+    mine = _prepared(KIWIPETE)
+    last, order, _ = mine.completed(next(mine.iterations()))
+    order.reverse()
+    assert mine._go_on_from(Completed(last, order, 0.25)) is last
+    assert mine.effort == 0.25
+    assert mine._order == order
+    assert mine._worker["root_moves"][: len(order)].tolist() == order
+
+
+def test_the_order_of_several_lines_has_their_moves_first() -> None:
+    mine = _prepared(KIWIPETE, lines=3)
+    found = [*mine.iterations()][-1]
+    order = mine.completed(found).order
+    assert order[:3] == [line.line[0] for line in found.lines]
+    assert sorted(order) == sorted(mine._root.moves)
+
+
+@pytest.mark.parametrize("is_overtaken", [False, True])
+def test_a_better_move_counts_only_if_it_is_better_than_the_deepest_iteration(
+    is_overtaken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = _prepared(KIWIPETE)
+    order = first.completed(next(first.iterations())).order
+    best, newer = Iteration(1, 20, (order[0],)), Iteration(2, 10, (order[1],))
+    better = Iteration(3, 20, (order[2],), complete=False)
+    team = Team([], Completed(best, order, 1.0))
+    helper = _prepared(KIWIPETE, team, 2)
+
+    def stopped(depth: int, last: Iteration) -> Iteration | None:
+        if last is not best:
+            return None
+        if is_overtaken:
+            team.complete(Completed(newer, order, 1.0))
+        return better
+
+    monkeypatch.setattr(helper, "_iteration", stopped)
+    assert list(helper.iterations()) == [newer if is_overtaken else better]
 
 
 def test_a_helper_goes_on_from_the_deepest_iteration_and_stays_ahead() -> None:
@@ -308,8 +349,16 @@ def test_reported_depths_rise_and_reach_the_limit(make: Callable[[int], Searcher
 
 
 @pytest.mark.parametrize(
-    ("depths", "winner"), [((5,), 0), ((10, 10), 0), ((10, 12, 11), 1), ((10, 9, 8), 0), ((9, 10, 10), 1)]
+    ("answers", "winner"),
+    [
+        pytest.param([(5, 0, True)], 0, id="alone"),
+        pytest.param([(10, 0, True), (10, 5, True)], 0, id="the main thread wins ties"),
+        pytest.param([(10, 0, True), (12, 0, False), (11, 9, True)], 1, id="the deepest"),
+        pytest.param([(10, 0, True), (9, 90, True)], 0, id="not the best score"),
+        pytest.param([(10, 0, False), (10, 0, True)], 1, id="complete"),
+        pytest.param([(10, MATE - 5, True), (12, 300, True)], 0, id="a mate that is proved"),
+    ],
 )
-def test_the_deepest_iteration_is_chosen(depths: tuple[int, ...], winner: int) -> None:
-    found = [Iteration(depth, 0, (1,)) for depth in depths]
+def test_the_deepest_iteration_is_chosen(answers: list[tuple[int, int, bool]], winner: int) -> None:
+    found = [Iteration(depth, score, (1,), complete) for depth, score, complete in answers]
     assert deepest(found) is found[winner]
