@@ -19,7 +19,7 @@ Every number is aligned, so a reader never sees half of an old number and half o
     tt           all kernels write and read it; main and reporter read it for `hashfull`. A torn entry fails its check
                  and reads as a miss (see `search.kernels.transposition`)
     stop         the control threads write it, and it is cleared before a search; its worker's kernel reads it at every
-                 node. A late read costs a node. A helper misses a stop that comes before its start, but the main thread
+                 node. A late read costs a node. A helper misses a stop that comes before `prepare`, but the main thread
                  ends by its own flag, and `gather` stops the helpers again
     overtaken    a thread that completes an iteration writes it in all workers, under the team's lock, and it is cleared
                  before a search; its worker's kernel reads it at every node. A late read costs a node
