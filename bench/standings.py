@@ -2,9 +2,8 @@
 
     strength    each record of a match or a suite whose id begins with `goal-`
     ladder      the ratings from games against engines of known rating (`strength/ladder.json`)
-    techniques  each technique that a run of `secateur ablation` with the suffix `tuned` measured; a later one by its
-                record with the suffix `deep`
-    parameters  each tunable that games measured up against down, with its value before the tuning runs
+    techniques  each technique that games with and without it measured, by its newest record (see SUFFIXES)
+    parameters  each tunable that games measured up against down, with its value then
     levels      the levels of limited strength with their measured ratings (`strength/levels.json`)
 
 Each table is between two lines (see `marks`). `secateur rate --json` prints the rating lists.
@@ -14,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from bench import markdown
 from bench.records import LedgerError, Record, SuiteRecord, load, load_suites, quote
@@ -23,11 +22,9 @@ from search.strength import LEVELS
 from search.techniques import TECHNIQUES
 from search.tunables import TUNABLES
 
-T = TypeVar("T")
-
 GOAL: Final = "goal-"
 #: The suffixes of the ids of records that measure a technique; the first that exists counts.
-SUFFIXES: Final = ("tuned", "deep")
+SUFFIXES: Final = ("timed", "tuned", "deep")
 _HEADING: Final = b"# Strength"
 
 
@@ -59,27 +56,20 @@ def tables(folder: Path) -> dict[str, str]:
     matches = load(folder)
     return {
         "strength": goals(matches, load_suites(folder).values()),
-        "ladder": _read(folder / "strength" / "ladder.json", "a rating list", lambda data: ladder(parse_json(data))),
+        "ladder": _read(folder / "strength" / "ladder.json", ladder),
         "techniques": techniques(matches),
-        "parameters": parameters(
-            matches, _read(folder / "tuning" / "network-first.jsonl", "the state of a tuning run", _before)
-        ),
-        "levels": _read(folder / "strength" / "levels.json", "a rating list", lambda data: levels(parse_json(data))),
+        "parameters": parameters(matches),
+        "levels": _read(folder / "strength" / "levels.json", levels),
     }
 
 
-def _read(path: Path, kind: str, make: Callable[[bytes], T]) -> T:
-    """Returns `make` of a file's contents. Raises LedgerError if the file is not of this `kind`, and OSError."""
+def _read(path: Path, table: Callable[[Any], str]) -> str:
+    """Returns the `table` of a rating list. Raises LedgerError if the file is none, and OSError."""
     data = read_bytes(path, limit=1 << 22)
     try:
-        return make(data)
+        return table(parse_json(data))
     except (ValueError, KeyError, TypeError) as error:
-        raise LedgerError(f"{shown(path)}: is not {kind}: {error}") from None
-
-
-def _before(state: bytes) -> dict[str, int]:
-    """Returns the values by name with which a tuning run began, from the first line of its state."""
-    return {name: value for name, value, *_ in parse_json(state.partition(b"\n")[0])["settings"]["parameters"]}
+        raise LedgerError(f"{shown(path)}: is not a rating list: {error}") from None
 
 
 def goals(records: Iterable[Record], suites: Iterable[SuiteRecord]) -> str:
@@ -124,21 +114,15 @@ def techniques(records: Iterable[Record]) -> str:
     return markdown.table(("technique", "Elo"), ((title, quote(record)) for title, record in found))
 
 
-def parameters(records: Iterable[Record], before: Mapping[str, int]) -> str:
-    """Returns the table of the tunables that have a record `step-NAME`, with their values `before` the tuning runs."""
+def parameters(records: Iterable[Record]) -> str:
+    """Returns the table of the tunables that have a record `step-NAME-timed`, with their values then and now."""
     by_id = {record.id: record for record in records}
-    found = ((one, by_id.get(f"step-{one.name.replace('_', '-')}")) for one in TUNABLES)
-    rows = (
-        (
-            f"`{one.name}`",
-            f"{before.get(one.name, '-')}",
-            f"{one.default}",
-            record.what.removeprefix(f"{one.name} "),
-            quote(record),
-        )
-        for one, record in found
-        if record is not None
-    )
+    rows = []
+    for one in TUNABLES:
+        record = by_id.get(f"step-{one.name.replace('_', '-')}-timed")
+        if record is not None:
+            measured, _, before = record.what.removeprefix(f"{one.name} ").rpartition(", around ")
+            rows.append((f"`{one.name}`", before, f"{one.default}", measured, quote(record)))
     return markdown.table(("parameter", "before", "now", "measured", "Elo"), rows, (1, 2))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from search.tunables import OFF
+from search.tunables import NO_REDUCTION, OFF
 
 
 @dataclass(frozen=True)
@@ -38,20 +38,6 @@ def _plain(*names: str) -> dict[str, int]:
     return {name: OFF[name] for name in names}
 
 
-#: With these values no move is reduced, and pruning by the reduced depth uses the full depth. (With the plain search's
-#: lmr_base the reduced depth would be thousands of plies, and nothing would be pruned.) Rounding of the history term
-#: leaves a reduction of a hundredth of a ply, which has no effect.
-_NO_REDUCTION: Final = {
-    "lmr_base": 0,
-    "lmr_factor": 0,
-    "lmr_history_divisor": 1_000_000_000,
-    "lmr_capture_divisor": 1_000_000_000,
-    "lmr_not_improving": 0,
-    "lmr_cut_node": 0,
-    "lmr_tt_noisy": 0,
-    "lmr_cutoffs": 0,
-}
-
 #: Every technique that can be switched off by itself, roughly in the order in which the search applies them.
 TECHNIQUES: Final = (
     Technique("aspiration", "aspiration windows", {"aspiration_depth": 1000}),
@@ -62,18 +48,21 @@ TECHNIQUES: Final = (
         _plain("correction_pawns", "correction_pieces", "correction_moves"),
     ),
     Technique("improving", "improving: less pruning if the static evaluation rises", {"improving": 0}),
-    Technique("hindsight", "a ply less if the last move was reduced and lost much", _plain("hindsight_margin")),
+    Technique("eval-change", "butterfly history learns from changes of the evaluation", {"eval_change_weight": 0}),
     Technique("reverse-futility", "reverse futility", _plain("rfp_depth")),
     Technique("null-move", "null move", _plain("nmp_depth")),
     Technique("null-move-verification", "verification of null moves", {"nmp_verify_depth": 1000}),
     Technique("probcut", "ProbCut", _plain("probcut_depth")),
-    Technique("internal-iterative-reduction", "internal iterative reduction", _plain("iir_depth")),
+    Technique("check-probcut", "a cut in check by a TT bound far above beta", {"check_probcut_margin": 1_000_000}),
+    Technique("internal-iterative-reduction", "internal iterative reduction", _plain("iir_depth", "iir_pv")),
     Technique(
         "singular-extension",
         "singular, double and negative extension with multi-cut",
         _plain("singular_depth"),
         ("multi-cut",),
     ),
+    Technique("check-extension", "extension of checks", _plain("check_extension_depth")),
+    Technique("alpha-raised", "less depth for the other moves after one has raised alpha", _plain("raised_depth")),
     Technique("late-move-pruning", "late move pruning", _plain("lmp_base"), ("late-move",)),
     Technique("futility", "futility of quiet moves", _plain("futility_depth")),
     Technique("history-pruning", "history pruning", _plain("history_pruning_depth"), ("history",)),
@@ -84,11 +73,13 @@ TECHNIQUES: Final = (
         ("exchange-quiet", "exchange-noisy"),
     ),
     Technique("check-exemption", "quiet checks pruned like noisy moves", {"exempt_checks": 0}),
-    Technique("late-move-reduction", "late move reduction", _NO_REDUCTION),
+    Technique("late-move-reduction", "late move reduction", NO_REDUCTION),
     Technique("lmr-tt-noisy", "more reduction if the TT move is noisy", {"lmr_tt_noisy": 0}),
     Technique("lmr-tt-pv", "less reduction where the position was in a PV node", {"lmr_tt_pv": 0}),
     Technique("lmr-cutoffs", "more reduction after many cutoffs at the next ply", {"lmr_cutoffs": 0}),
-    Technique("lmr-capture-history", "reduction of captures by their history", {"lmr_capture_divisor": 1_000_000_000}),
+    Technique("lmr-late-parent", "less reduction after many moves of the parent", {"lmr_late_parent": 0}),
+    Technique("lmr-singular", "less reduction if the quiet TT move is singular", {"lmr_singular": 0}),
+    Technique("lmr-threatened", "less reduction of threatened pieces", {"lmr_threatened": 0}),
     Technique(
         "deeper-shallower",
         "re-searches a ply deeper or shallower",
@@ -98,10 +89,14 @@ TECHNIQUES: Final = (
     Technique("continuation-history", "continuation history", {"continuation_share": 0}),
     Technique("tt-move-bonus", "histories learn from TT cutoffs", {"tt_move_share": 0}),
     Technique("prior-move-bonus", "histories learn from moves without an answer", {"prior_move_share": 0}),
+    Technique("research-bonus", "histories learn from searches after reduced ones", {"research_share": 0}),
+    Technique("refuted-move-malus", "histories learn from refuted moves", {"refuted_move_share": 0}),
     Technique("capture-history", "capture history", {"capture_share": 0}),
     Technique("check-bonus", "ordering bonus for safe quiet checks", {"check_bonus": 0}),
+    Technique("escape-bonus", "ordering bonus for escapes from lesser pieces", {"escape_share": 0}),
     Technique("quiescence-checks", "quiet checks in quiescence", {"quiescence_checks": 0}),
-    Technique("delta-pruning", "delta pruning", _plain("delta_margin"), ("delta",)),
+    Technique("delta-pruning", "futility in quiescence", _plain("delta_margin"), ("delta",)),
+    Technique("quiescence-moves", "limit of moves in quiescence", _plain("quiescence_moves"), ("enough",)),
     # The plain search keeps this pruning, because the reference search uses it, too.
     Technique("exchange-quiescence", "SEE pruning in quiescence", {"quiescence_see_margin": 1_000_000}),
     Technique("evasion-limit", "limit of quiet evasions in quiescence", _plain("quiescence_evasions"), ("evasions",)),

@@ -149,3 +149,18 @@ def gives_check(position, move):
     if reached & bit(king) != U0:
         return True
     return _unveils_check(position, king, occupied, bit(origin))
+
+
+@inlined
+def is_check(position, move, squares, hiders):
+    """Returns `gives_check(position, move)`, mostly without a call.
+
+    `squares` are the position's `check_squares`, and `hiders` its `hiders_of_sliders`.
+    """
+    origin = move_origin(move)
+    if squares[piece_at(position, origin)] & bit(move_target(move)) != U0:
+        return not is_promotion(move) or gives_check(position, move)
+    kind = move_kind(move)
+    if hiders & bit(origin) == U0 and kind != CASTLING and kind != EN_PASSANT and not is_promotion(move):
+        return False
+    return gives_check(position, move)

@@ -92,25 +92,35 @@ def evasion_mask(position, king):
 
 @subkernel
 def attacked_squares(position, by):
-    """Returns the squares that the pieces of color `by` attack, as uint64. All pieces block sliders."""
+    """Returns what color `by` attacks with pawns, with these and minor pieces, with rooks, too, and with all pieces.
+
+    Each of the four results is a uint64 and contains the one before it. All pieces block sliders.
+    """
     men = position.colors[by]
     pieces = position.pieces
     occupied = pieces[OCCUPIED]
     pawns = pieces[PAWN] & men
-    attacked = captured_west(pawns, by) | captured_east(pawns, by) | KING_ATTACKS[king_square(position, by)]
+    by_pawns = captured_west(pawns, by) | captured_east(pawns, by)
+    by_minors = by_pawns
     knights = pieces[KNIGHT] & men
     while knights != U0:
-        attacked |= KNIGHT_ATTACKS[lsb(knights)]
+        by_minors |= KNIGHT_ATTACKS[lsb(knights)]
         knights = without_lsb(knights)
-    diagonal = (pieces[BISHOP] | pieces[QUEEN]) & men
-    while diagonal != U0:
-        attacked |= bishop_attacks(lsb(diagonal), occupied)
-        diagonal = without_lsb(diagonal)
-    straight = (pieces[ROOK] | pieces[QUEEN]) & men
-    while straight != U0:
-        attacked |= rook_attacks(lsb(straight), occupied)
-        straight = without_lsb(straight)
-    return attacked
+    bishops = pieces[BISHOP] & men
+    while bishops != U0:
+        by_minors |= bishop_attacks(lsb(bishops), occupied)
+        bishops = without_lsb(bishops)
+    by_rooks = by_minors
+    rooks = pieces[ROOK] & men
+    while rooks != U0:
+        by_rooks |= rook_attacks(lsb(rooks), occupied)
+        rooks = without_lsb(rooks)
+    attacked = by_rooks | KING_ATTACKS[king_square(position, by)]
+    queens = pieces[QUEEN] & men
+    while queens != U0:
+        attacked |= bishop_attacks(lsb(queens), occupied) | rook_attacks(lsb(queens), occupied)
+        queens = without_lsb(queens)
+    return by_pawns, by_minors, by_rooks, attacked
 
 
 @inlined
@@ -420,7 +430,7 @@ def generate_quiets(position, moves, count):
 
 
 @inlined
-def _hiders(position):
+def hiders_of_sliders(position):
     """Returns the side to move's pieces that alone stand between an own slider and the enemy king, as uint64."""
     own = position.colors[position.turn]
     king = king_square(position, position.turn ^ 1)
@@ -444,7 +454,7 @@ def generate_checks(position, moves, count, checks):
     own = position.colors[position.turn]
     empty = ~position.pieces[OCCUPIED]
     king = king_square(position, position.turn)
-    hiders = _hiders(position)
+    hiders = hiders_of_sliders(position)
     if hiders & bit(king) != U0:
         count = _add_each(moves, count, king, safe_king_steps(position, king, empty), QUIET)
     count = _add_castling(position, moves, count, king)

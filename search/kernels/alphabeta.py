@@ -1,17 +1,21 @@
 """Principal variation search: numbered blocks give each technique's condition, formula and, if measured, worth.
 
-Worths whose ledger ids end in -tuned come from one run of 5,772 games with the network at 10,000 nodes a move, in which
-each side lacked each technique at random. Those that end in -deep come from runs at 25,000 nodes. The ledger gives the
-commit, the number of games and the search limit of each.
+The form of most techniques is that of Stockfish 15.1. Games have adapted its numbers, of which those in centipawns are
+divided by 1.93 (see `docs/strength.md`).
+
+Worths whose ledger ids end in -timed come from one run of 3,170 games at 20 ms a move, in which each side lacked each
+technique at random. Those that end in -tuned or -deep were measured with the search before, in which most techniques
+had other numbers. The ledger gives the commit, the number of games and the search limit of each.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from engine.board.bits import U0
-from engine.board.exchange import gives_check, see_ge
-from engine.board.moves import NO_MOVE, is_capture, is_noisy
+from engine.board.bits import U0, bit
+from engine.board.exchange import check_squares, gives_check, is_check, see_ge
+from engine.board.generate import hiders_of_sliders
+from engine.board.moves import NO_MOVE, is_noisy, move_origin
 from engine.board.position import has_non_pawn_material
 from engine.compiler.jit import kernel, subkernel
 from eval.kernels.accumulator import forget_accumulators
@@ -19,11 +23,14 @@ from search.kernels import node, picker
 from search.kernels import tracing as trace
 from search.kernels.correction import corrected_eval, update_correction_history
 from search.kernels.history import (
-    capture_history,
     find_threats,
+    history_bonus,
+    history_rows,
+    learn_from_eval_change,
+    learn_from_tt_cutoff,
     quiet_history,
     reward_prior_move,
-    reward_tt_move,
+    update_continuations,
     update_histories,
 )
 from search.kernels.quiescence import CHECK_PLIES, quiescence
@@ -50,6 +57,27 @@ LMR_MIN_DEPTH = 2
 
 #: Late moves are reduced more if more fail highs than this were counted at the next ply. (The idea is Stockfish's.)
 MANY_CUTOFFS = 3
+
+#: The parent tried this many moves before: it expects no good move any more, and late moves are reduced less.
+LATE_PARENT = 7
+
+#: From this depth on, late moves of a piece that a lesser piece attacks are reduced less.
+THREATENED_DEPTH = 10
+
+#: Checks are extended only if the static evaluation is further from 0 than this, in centipawns.
+CLEAR_EVAL = 42
+
+#: How much capture history is worth a centipawn.
+CAPTURE_DIVISOR = 12
+
+#: At most this many moves of a line are extended by two plies.
+MOST_DOUBLES = 10
+
+#: The mean history of a late move, which `stat_score` does not count.
+STAT_MEAN = 5_000
+
+#: A move whose table of reductions says at least this much more than lmr_base is reduced more if not improving.
+LEAST_NOT_IMPROVING = 90
 
 #: A node that fails low passes for a PV node if its parent does and its depth is greater than this.
 TT_PV_DEPTH = 3
@@ -87,7 +115,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         return quiescence(worker, tt, ply, alpha, beta, CHECK_PLIES)
 
     frame.pv_length = 0
+    frame.move_count = 0
     is_pv = beta - alpha > 1
+    if ply == 0:
+        worker.root_window = beta - alpha
     trace.entered(worker, ply, depth, alpha, beta, cut_node)
     # 2. Stop: time is up, the GUI asks for it, the search has visited all the nodes that it may, or another thread has
     #    completed an iteration of this depth or a greater one.
@@ -114,22 +145,24 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      when     not a PV node, not a singular search, tt_depth >= depth, tt_score is a lower bound >= beta or an
     #               upper bound <= alpha, tt_cutoffs is not 0, and there have been fewer than NEAR_FIFTY_MOVES plies
     #               without a capture or pawn move, because TT entries do not contain the number of these plies
-    #      formula  tt_score; without a cutoff, tt_move and the stored evaluation are still used. After a fail high, a
-    #               quiet tt_move gets tt_move_share % of the bonus for a cutoff (as in Stockfish). frame.tt_pv is 1 in
-    #               a PV node or if the entry says that the position was in one: outside PV nodes, block 15 then
-    #               reduces less
+    #      formula  tt_score; without a cutoff, tt_move and the stored evaluation are still used. A quiet tt_move
+    #               gets tt_move_share % of a bonus or malus, and a move that it refutes a malus (both as in
+    #               Stockfish). frame.tt_pv is 1 in a PV node or if the entry says that the position was in one:
+    #               blocks 8 and 15 then prune and reduce less
     #      worth    +95.7 +- 15.3  [ledger: tt-cutoffs-tuned]
-    #               of the bonus  +17.9 +- 15.1  [ledger: tt-move-bonus-tuned]
+    #               of the bonus  -10.5 +- 18.3  [ledger: tt-move-bonus-timed]
     tt_move = np.int64(NO_MOVE)  # it may be illegal here: its users check
     raw_eval = np.int64(NO_SCORE)
     tt_score = np.int64(NO_SCORE)
     tt_bound = np.int64(0)
     tt_depth = np.int64(-1)
+    was_pv = np.int64(0)
     data = probe(tt, position.key)
+    frame.tt_hit = np.int64(data != U0)
+    if data != U0:
+        was_pv = entry_was_pv(data)
     if excluded == NO_MOVE:
-        frame.tt_pv = np.int64(is_pv)
-        if data != U0:
-            frame.tt_pv |= entry_was_pv(data)
+        frame.tt_pv = np.int64(is_pv) | was_pv
     if data != U0:
         tt_score = entry_score(data, ply)
         tt_bound = entry_bound(data)
@@ -144,8 +177,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             and node.is_tt_cutoff(tt_bound, tt_score, alpha, beta)
             and tune.tt_cutoffs != 0
         ):
-            if tt_score >= beta:
-                reward_tt_move(worker, ply, depth, tt_move)
+            learn_from_tt_cutoff(worker, ply, depth, tt_move, tt_score >= beta)
             return trace.ended(worker, trace.TT_CUTOFF, tt_score)
         node.prefetch_move(worker, tt, ply, tt_move)
 
@@ -167,8 +199,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         if raw_eval == NO_SCORE:
             raw_eval = node.evaluate(worker, ply)
             if data == U0 and excluded == NO_MOVE:
-                depth_0, was_pv = QUIESCENCE_DEPTH, frame.tt_pv
-                store(tt, position.key, worker.generation, ply, depth_0, NO_SCORE, NO_BOUND, raw_eval, NO_MOVE, was_pv)
+                depth_0, tt_pv = QUIESCENCE_DEPTH, frame.tt_pv
+                store(tt, position.key, worker.generation, ply, depth_0, NO_SCORE, NO_BOUND, raw_eval, NO_MOVE, tt_pv)
         eval = corrected_eval(worker, ply, raw_eval)
         frame.static_eval = eval
         if data != U0 and excluded == NO_MOVE:
@@ -178,43 +210,42 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             elif tt_bound & UPPER != 0:
                 eval = tt_score
 
-    # 7. Improving and hindsight. If the side to move stands better than at its last turn, it is improving: a fail high
-    #    is more likely (block 8). Otherwise late moves are less likely to help (blocks 14 and 15).
+    # 7. Improving. If the side to move stands better than at its last turn, it is improving: a fail high is more likely
+    #    (block 8). Otherwise late moves are less likely to help (blocks 14 and 15). The histories learn from the change
+    #    of the evaluation by the last move, too (see `learn_from_eval_change`).
     #      when     not in check, and the tunable `improving` is not 0; otherwise improving = 0
     #      formula  improving = 1 if static_eval exceeds that of two plies ago (if the side to move was in check then,
     #               that of four plies ago) or if neither of these exists; otherwise improving = 0
     #      worth    +91.1 +- 15.3  [ledger: improving-tuned]
-    #    Hindsight: the last move was reduced, and the evaluations say that it lost much. A search that is a ply
-    #    shallower is enough to refute it. (The idea is Stockfish's.)
-    #      when     not at the root, depth >= 2, not in check here or one ply ago, not a singular search, the last move
-    #               was reduced
-    #      formula  depth - 1 if the sum of static_eval here and one ply ago, each for its own side to move, exceeds
-    #               hindsight_margin
-    #      worth    +8.8 +- 13.2  [ledger: hindsight-deep]
     improving = node.is_improving(worker, ply)
-    if ply > 0 and depth >= 2 and not in_check and excluded == NO_MOVE and worker.stack[ply - 1].reduced != 0:
-        eval_before = worker.stack[ply - 1].static_eval
-        if eval_before != NO_SCORE and frame.static_eval + eval_before > tune.hindsight_margin:
-            depth -= 1
-            trace.shortened(worker, depth)
+    if ply > 0 and not in_check:
+        learn_from_eval_change(worker, ply)
     trace.evaluated(worker, ply, eval, improving)
-    # Cutoffs two plies below are counted from 0.
+    # What the nodes two plies below add up begins with 0.
     worker.stack[ply + 2].cutoffs = 0
+    worker.stack[ply + 2].stat_score = 0
+    before = worker.stack[max(ply - 1, 0)]
+    noisy_tt_move = tt_move != NO_MOVE and is_noisy(tt_move)
 
     # Blocks 8 to 10 predict the value from the evaluation or a cheaper search. They do not apply at the root, in PV
     # nodes, in check, in a singular search, if beta is a mate against us, or if eval is a mate for us.
     may_prune_node = ply > 0 and not is_pv and not in_check and excluded == NO_MOVE
     if may_prune_node and beta > -MATE_BOUND and eval < MATE_BOUND:
         # 8. Reverse futility: if eval is this far above beta, the opponent is unlikely to catch up in time.
-        #      when     depth <= rfp_depth
-        #      formula  eval - rfp_margin * (depth - improving) >= beta; returns the mean of eval and beta
+        #      when     depth <= rfp_depth, the position was not in a PV node
+        #      formula  eval - rfp_margin * (depth - improving) - the last move's stat_score (block 15) /
+        #               rfp_history_divisor >= beta, and eval >= beta; returns eval
         #      worth    +127.3 +- 16.1  [ledger: reverse-futility-tuned]
-        if depth <= tune.rfp_depth and eval - tune.rfp_margin * (depth - improving) >= beta:
-            return trace.ended(worker, trace.REVERSE_FUTILITY, (eval + beta) // 2)
+        if depth <= tune.rfp_depth and frame.tt_pv == 0 and eval >= beta:
+            margin = tune.rfp_margin * (depth - improving) + before.stat_score // tune.rfp_history_divisor
+            if eval - margin >= beta:
+                return trace.ended(worker, trace.REVERSE_FUTILITY, eval)
 
         # 9. Null move pruning: if even passing fails high in a search to depth - R, a real move almost surely would.
-        #      when     depth >= nmp_depth, eval >= beta, the last move was not a null move, ply >= nmp_min_ply, and the
-        #               side to move has a piece other than pawns: zugzwang is common in pawn endings
+        #      when     depth >= nmp_depth, eval >= beta, eval >= static_eval, static_eval >= beta + nmp_static_base -
+        #               nmp_static_slope * depth, the last move was not a null move and its stat_score (block 15) is
+        #               less than nmp_history_max, ply >= nmp_min_ply, and the side to move has a piece other than
+        #               pawns: zugzwang is common in pawn endings
         #      formula  R = nmp_base + depth / nmp_depth_divisor + min((eval - beta) / nmp_eval_divisor, nmp_eval_max)
         #      verify   from nmp_verify_depth on, a search of this position to depth - R must also fail high. It has no
         #               null moves in its first nmp_verify_share % of plies, and verifies no later one (as in Stockfish)
@@ -223,8 +254,11 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         if (
             depth >= tune.nmp_depth
             and eval >= beta
+            and eval >= frame.static_eval
+            and frame.static_eval >= beta + tune.nmp_static_base - tune.nmp_static_slope * depth
+            and before.stat_score < tune.nmp_history_max
             and ply >= worker.nmp_min_ply
-            and worker.stack[ply - 1].move != NO_MOVE
+            and before.move != NO_MOVE
             and has_non_pawn_material(position, position.turn)
         ):
             nmp_reduction = (
@@ -256,10 +290,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #     Journal 18, 1995.)
         #      when     depth >= probcut_depth, beta is not a mate, and no TT score from a search deeper than depth -
         #               probcut_reduction is below probcut_beta; only noisy moves with SEE >= probcut_beta - static_eval
-        #      formula  probcut_beta = beta + probcut_margin; quiescence and then a search to depth - probcut_reduction
-        #               must score at least probcut_beta; returns score - probcut_margin, but a mate score unchanged
-        #      worth    +7.3 +- 15.5  [ledger: probcut-tuned]
-        probcut_beta = beta + tune.probcut_margin
+        #      formula  probcut_beta = beta + probcut_margin - probcut_improving * improving; quiescence and then a
+        #               search to depth - probcut_reduction must score at least probcut_beta; returns that score
+        #      worth    -6.5 +- 17.5  [ledger: probcut-timed]
+        probcut_beta = beta + tune.probcut_margin - tune.probcut_improving * improving
         probe_depth = max(depth - tune.probcut_reduction, 0)
         if (
             depth >= tune.probcut_depth
@@ -280,46 +314,69 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     continue
                 node.play(worker, ply, move)
                 trace.searching(worker, trace.PROBE, 0, 0)
-                score = -quiescence(worker, tt, ply + 1, -probcut_beta, 1 - probcut_beta, 0)
+                score = -quiescence(worker, tt, ply + 1, -probcut_beta, 1 - probcut_beta, CHECK_PLIES)
                 if worker.aborted == 0 and score >= probcut_beta:
                     trace.searching(worker, trace.PROBCUT_SEARCH, depth - 1 - probe_depth, 0)
                     score = -alpha_beta(worker, tt, ply + 1, probe_depth, -probcut_beta, 1 - probcut_beta, 1 - cut_node)
                 if worker.aborted != 0:
                     return np.int64(0)
                 if score >= probcut_beta:
-                    proved, was_pv = probe_depth + 1, frame.tt_pv
-                    store(tt, position.key, worker.generation, ply, proved, score, LOWER, raw_eval, move, was_pv)
-                    return trace.ended(
-                        worker, trace.PROBCUT, score if score >= MATE_BOUND else score - tune.probcut_margin
-                    )
+                    proved, tt_pv = probe_depth + 1, frame.tt_pv
+                    store(tt, position.key, worker.generation, ply, proved, score, LOWER, raw_eval, move, tt_pv)
+                    return trace.ended(worker, trace.PROBCUT, score)
+
+    # In check there is no evaluation, but the TT's bound may say enough.
+    #      when     in check, not a PV node, not a singular search, depth >= 2, a noisy TT move, tt_depth >= depth - 3,
+    #               neither beta nor tt_score is a mate
+    #      formula  tt_score, a lower bound, >= beta + check_probcut_margin; returns that sum
+    #      worth    -4.8 +- 18.0  [ledger: check-probcut-timed]
+    if (
+        in_check
+        and not is_pv
+        and ply > 0
+        and excluded == NO_MOVE
+        and depth >= 2
+        and noisy_tt_move
+        and tt_bound & LOWER != 0
+        and tt_depth >= depth - 3
+        and tt_score >= beta + tune.check_probcut_margin
+        and abs(tt_score) < MATE_BOUND
+        and abs(beta) < MATE_BOUND
+        and tune.tt_cutoffs != 0
+    ):
+        return trace.ended(worker, trace.PROBCUT, beta + tune.check_probcut_margin)
 
     # 11. Internal iterative reduction: without a TT move the ordering is poor. The next iteration may have one.
-    #      when     depth >= iir_depth, no TT move, PV or cut node, not at the root, not in a singular search
-    #      formula  depth - 1
-    #      worth    -0.3 +- 16.4  [ledger: internal-iterative-reduction-tuned]
-    if ply > 0 and depth >= tune.iir_depth and tt_move == NO_MOVE and excluded == NO_MOVE and (is_pv or cut_node != 0):
-        depth -= 1
+    #      when     no TT move, not in check, not at the root; in PV nodes, and from iir_depth on in cut nodes
+    #      formula  depth - iir_pv in PV nodes, but at least 1; depth - iir_cut in cut nodes
+    #      worth    -4.7 +- 17.8  [ledger: internal-iterative-reduction-timed]
+    if ply > 0 and tt_move == NO_MOVE and not in_check:
+        if is_pv:
+            depth = max(depth - tune.iir_pv, 1)
+        elif cut_node != 0 and depth >= tune.iir_depth:
+            depth -= tune.iir_cut
     trace.shortened(worker, depth)
 
     # 12. Singular extension: if all other moves fail low against the TT's score minus a margin, the TT move is probably
     #     the only good one and is searched deeper. If another scores beta or more, there are probably two refutations.
-    #      when     depth >= singular_depth, in PV nodes singular_depth + singular_pv_extra; a TT move; tt_score is a
-    #               lower bound or exact and not a mate; tt_depth >= depth - singular_tt_slack; not at the root, not in
-    #               a singular search; ply < MAX_PLY / 2 and ply < 2 * root_depth
-    #      formula  singular_beta = tt_score - singular_margin / 100 * depth
+    #      when     depth >= singular_depth, in PV nodes that were PV nodes before singular_depth + singular_pv_extra;
+    #               a TT move; tt_score is a lower bound or exact and not a mate; tt_depth >= depth - singular_tt_slack;
+    #               not at the root, not in a singular search; ply < MAX_PLY / 2 and ply < 2 * root_depth
+    #      formula  singular_beta = tt_score - singular_margin / 100 * depth; singular_pv_margin is added to the margin
+    #               if the position was in a PV node, but this is none
     #               score = the value of a search of the other moves to depth (depth - 1) / 2
-    #               if score < singular_beta: +1 ply; +2 if by more than double_extension_margin, except in PV nodes
+    #               if score < singular_beta: +1 ply; +2 if by more than double_extension_margin, except in PV nodes and
+    #               if the line already has MOST_DOUBLES such moves
     #               else if singular_beta >= beta: returns singular_beta (multi-cut)
-    #               else if tt_score >= beta, or in cut nodes: negative_extension plies less
+    #               else if tt_score >= beta: negative_extension plies less
+    #               else if tt_score <= alpha and tt_score <= score: 1 ply less
     #      worth    +32.8 +- 15.0  [ledger: singular-extension-tuned]
-    #               from depth 5, not 7  +15.3 +- 9.6  [ledger: idea-singular-five]
-    #               in PV nodes from depth 7, not 5  +18.0 +- 15.9  [ledger: idea-singular-pv]
-    #               of negative_extension in cut nodes  +7.0 +- 16.9  [ledger: idea-negative-cut]
-    #               of 2 plies, not 1, with tt_score >= beta  +3.1 +- 16.9  [ledger: idea-negative-beta]
     extension = np.int64(0)
+    frame.double_extensions = before.double_extensions if ply > 0 else np.int64(0)
+    doubles = frame.double_extensions
     if (
         ply > 0
-        and depth >= tune.singular_depth + tune.singular_pv_extra * is_pv
+        and depth >= tune.singular_depth + tune.singular_pv_extra * (is_pv and was_pv != 0)
         and tt_move != NO_MOVE
         and excluded == NO_MOVE
         and tt_bound & LOWER != 0
@@ -327,9 +384,11 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         and abs(tt_score) < MATE_BOUND
         and ply < min(2 * worker.root_depth, MAX_PLY // 2)
     ):
-        singular_beta = tt_score - tune.singular_margin * depth // 100
+        margin = tune.singular_margin + tune.singular_pv_margin * (frame.tt_pv != 0 and not is_pv)
+        singular_beta = tt_score - margin * depth // 100
         half_depth = (depth - 1) // 2
         frame.excluded = tt_move
+        frame.move_count = 1
         trace.searching(worker, trace.SINGULAR, depth - half_depth, 0)
         score = alpha_beta(worker, tt, ply, half_depth, singular_beta - 1, singular_beta, cut_node)
         frame.excluded = NO_MOVE
@@ -338,12 +397,20 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             return np.int64(0)
         if score < singular_beta:
             extension = np.int64(1)
-            if not is_pv and score < singular_beta - tune.double_extension_margin:
+            if not is_pv and score < singular_beta - tune.double_extension_margin and doubles < MOST_DOUBLES:
                 extension = np.int64(2)
         elif singular_beta >= beta:
             return trace.ended(worker, trace.MULTI_CUT, singular_beta)
-        elif tt_score >= beta or cut_node != 0:
+        elif tt_score >= beta:
             extension = -tune.negative_extension
+        elif tt_score <= alpha and tt_score <= score:
+            extension = np.int64(-1)
+
+    #     Checks are extended, too, because they force the reply. (The code is before block 15.)
+    #      when     depth >= check_extension_depth, not in check, |static_eval| > CLEAR_EVAL, ply < 2 * root_depth, the
+    #               move is not extended or reduced as the TT move
+    #      formula  +1 ply
+    #      worth    +4.3 +- 17.0  [ledger: check-extension-timed]
 
     # 13. The moves, best first (see `search.kernels.picker`).
     find_threats(worker, ply)
@@ -366,10 +433,12 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     best_score = np.int64(-INFINITE)
     best_move = np.int64(NO_MOVE)
     move_count = np.int64(0)
-    quiet_count = np.int64(0)
     frame.tried_count = 0
     lmp_limit = (tune.lmp_base + depth * depth) // (2 - improving)
-    noisy_tt_move = tt_move != NO_MOVE and is_noisy(tt_move)
+    rows = history_rows(worker, ply)
+    # For `is_check`, from the second move on.
+    squares, hiders = (U0, U0, U0, U0, U0, U0, U0), U0
+    fails_low = is_pv and tt_move != NO_MOVE and tt_depth >= depth and tt_bound & UPPER != 0
     while True:
         move = picker.next_move(worker, tt, ply)
         if move == NO_MOVE:
@@ -378,57 +447,62 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             trace.skipped(worker, ply, move, trace.EXCLUDED)
             continue
         is_quiet = not is_noisy(move)
-        history = quiet_history(worker, ply, move) if is_quiet else np.int64(0)
-        reduction = worker.reductions[min(depth, 63), min(move_count + 1, 63)]
+        history, continuations = np.int64(0), np.int64(0)
+        if is_quiet and move_count > 0:
+            history, continuations = quiet_history(worker, ply, rows, move)
+        move_count += 1
+        frame.move_count = move_count
+        if move_count == 2:
+            squares, hiders = check_squares(position), hiders_of_sliders(position)
+        reduction = worker.reductions[min(depth, 63), min(move_count, 63)]
+        if is_pv:
+            reduction -= tune.lmr_window * (beta - alpha) // max(worker.root_window, 1)
+        if improving == 0 and reduction >= tune.lmr_base + LEAST_NOT_IMPROVING:
+            reduction += tune.lmr_not_improving
 
         # 14. Pruning of late moves: moves that the ordering puts last are seldom best.
         #      when     not at the root, a searched move avoids mate, and the side to move has a piece other than pawns,
         #               because quiet moves often win pawn endings
         if ply > 0 and best_score > -MATE_BOUND and has_non_pawn_material(position, position.turn):
-            # The depth minus the tabulated reduction, without the other terms of block 15.
-            lmr_depth = max(depth - reduction // 100, 0)
-            may_be_exempt = is_quiet and tune.exempt_checks != 0 and quiet_count < lmp_limit
-            early_check = may_be_exempt and gives_check(position, move)
-            if not is_quiet or early_check:
+            # Late move pruning: if this many moves have failed, later quiet ones most likely fail, too.
+            #   when     quiet moves after this one
+            #   formula  move_count >= lmp_limit = lmp_base + depth * depth, half of that if not improving; moves that
+            #            are skipped below count, too
+            #   worth    +62.1 +- 15.7  [ledger: late-move-pruning-tuned]
+            if move_count >= lmp_limit and frame.skip_quiets == 0:
+                frame.skip_quiets = 1
+                trace.skips_quiets(worker, ply)
+            # The depth minus the reduction of block 15 without its other terms.
+            lmr_depth = max(depth - 1 - reduction // 100, 0)
+            if not is_quiet or (tune.exempt_checks != 0 and is_check(position, move, squares, hiders)):
                 # SEE pruning of noisy moves: the remaining depth is unlikely to win back the lost material. It is the
-                # only pruning of early quiet checks, because the evaluation says little about them. (Once futility or
-                # late move pruning skips the quiet moves, the picker returns no quiet check, either.)
-                #   when     depth <= see_depth; of quiet checks while quiet moves searched < lmp_limit
+                # only pruning of quiet checks, because the evaluation says little about them.
+                #   when     depth <= see_depth
                 #   formula  SEE < -see_noisy_margin * depth
                 #   worth    of noisy and quiet moves together  +63.9 +- 15.9  [ledger: exchange-pruning-tuned]
-                #            of quiet checks here, not below  +10.5 +- 11.8  [ledger: check-exemption-deep]
+                #            of quiet checks here, not below  +31.7 +- 18.2  [ledger: check-exemption-timed]
                 if depth <= tune.see_depth and not see_ge(position, move, -tune.see_noisy_margin * depth):
                     trace.skipped(worker, ply, move, trace.EXCHANGE_QUIET if is_quiet else trace.EXCHANGE_NOISY)
                     continue
             else:
-                # Late move pruning: if this many quiet moves have failed, later ones most likely fail, too.
-                #   when     not a PV node
-                #   formula  quiet moves searched >= lmp_limit = lmp_base + depth * depth, half as many if not improving
-                #   worth    +62.1 +- 15.7  [ledger: late-move-pruning-tuned]
-                #            outside PV nodes only  +10.7 +- 11.8  [ledger: idea-late-move-pv]
-                if not is_pv and quiet_count >= lmp_limit:
-                    frame.skip_quiets = 1
-                    trace.skipped(worker, ply, move, trace.LATE_MOVE)
+                # History pruning: the move has often failed as an answer.
+                #   when     lmr_depth <= history_pruning_depth
+                #   formula  the sum of its continuation histories < -history_pruning_margin * (depth - 1)
+                #   worth    -9.4 +- 18.0  [ledger: history-pruning-timed]
+                least = -tune.history_pruning_margin * (depth - 1)
+                if lmr_depth <= tune.history_pruning_depth and continuations < least:
+                    trace.skipped(worker, ply, move, trace.BAD_HISTORY)
                     continue
                 # Futility: if the evaluation is this far below alpha, a quiet move is unlikely to raise it enough.
                 #   when     not in check, lmr_depth <= futility_depth, alpha is not a mate for us
-                #   formula  static_eval + futility_base + futility_slope * lmr_depth <= alpha
+                #   formula  static_eval + futility_base + futility_slope * lmr_depth + history /
+                #            futility_history_divisor <= alpha
                 #   worth    +45.5 +- 16.4  [ledger: futility-tuned]
                 if not in_check and lmr_depth <= tune.futility_depth and alpha < MATE_BOUND:
-                    futility_value = frame.static_eval + tune.futility_base + tune.futility_slope * lmr_depth
-                    if futility_value <= alpha:
-                        # A skipped move might score this much, so the upper bound returned must not be below it.
-                        best_score = max(best_score, futility_value)
-                        frame.skip_quiets = 1
+                    value = frame.static_eval + tune.futility_base + tune.futility_slope * lmr_depth
+                    if value + history // tune.futility_history_divisor <= alpha:
                         trace.skipped(worker, ply, move, trace.FUTILITY)
                         continue
-                # History pruning: the move has often failed before.
-                #   when     lmr_depth <= history_pruning_depth
-                #   formula  history < -history_pruning_margin * depth
-                #   worth    +5.8 +- 15.4  [ledger: history-pruning-tuned]
-                if lmr_depth <= tune.history_pruning_depth and history < -tune.history_pruning_margin * depth:
-                    trace.skipped(worker, ply, move, trace.BAD_HISTORY)
-                    continue
                 # SEE pruning of quiet moves: the opponent can win the piece on its new square.
                 #   when     lmr_depth <= see_depth
                 #   formula  SEE < -see_quiet_margin * lmr_depth * lmr_depth
@@ -438,67 +512,90 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     trace.skipped(worker, ply, move, trace.EXCHANGE_QUIET)
                     continue
 
-        # 15. Late move reduction, in hundredths of a ply: moves far down the list are seldom best.
-        #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes); at least one ply is left
-        #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move among those searched), plus the terms
-        #               below, one per line (lmr_check after the move is made)
-        #      worth    of lmr_tt_pv  +19.4 +- 15.7  [ledger: lmr-tt-pv-deep]
-        #               of lmr_tt_noisy  -2.2 +- 15.4  [ledger: lmr-tt-noisy-tuned]
-        #               of lmr_cutoffs  +13.6 +- 15.5  [ledger: lmr-cutoffs-tuned]
-        #               of lmr_capture_divisor  +1.9 +- 15.2  [ledger: lmr-capture-history-tuned]
-        #               of the whole  +134.4 +- 17.0  [ledger: late-move-reduction-tuned]
-        if is_quiet:
-            reduction -= 100 * history // tune.lmr_history_divisor
-        else:
-            reduction -= tune.lmr_noisy
-            if is_capture(move):
-                reduction -= 100 * capture_history(worker, position, move) // tune.lmr_capture_divisor
-        reduction += tune.lmr_not_improving * (1 - improving)
-        reduction += tune.lmr_cut_node * cut_node
-        reduction += tune.lmr_tt_noisy * noisy_tt_move
-        reduction += tune.lmr_cutoffs * (worker.stack[ply + 1].cutoffs > MANY_CUTOFFS)
-        reduction -= tune.lmr_pv * is_pv
-        reduction -= tune.lmr_tt_pv * (frame.tt_pv != 0 and not is_pv)
-
         frame.tried[frame.tried_count] = move
         frame.tried_count += 1
-        move_count += 1
-        quiet_count += is_quiet
         nodes_before = worker.nodes
+        new_depth = depth - 1
+        if move == tt_move and extension != 0:
+            new_depth += extension
+        elif (
+            depth >= tune.check_extension_depth
+            and not in_check
+            and abs(frame.static_eval) > CLEAR_EVAL
+            and ply < 2 * worker.root_depth
+            and gives_check(position, move)
+        ):
+            new_depth += 1
+        frame.double_extensions = doubles + (new_depth > depth)
         node.play(worker, ply, move)
-        reduction -= tune.lmr_check * (worker.stack[ply + 1].position.checkers != U0)
+
+        # 15. Late move reduction, in hundredths of a ply: moves far down the list are seldom best.
+        #      when     depth >= LMR_MIN_DEPTH, from the second move on (third at the first two plies of the PV); not
+        #               noisy moves of positions that were in a PV node, unless a cutoff is expected late
+        #      formula  lmr_base + lmr_factor * ln(depth) * ln(move_count) - lmr_window * the window over that of the
+        #               root, lmr_not_improving if that is large enough, plus the terms below, one per line. At least
+        #               one ply is left. A negative reduction makes the search a ply deeper
+        #               stat_score = the move's history - STAT_MEAN, one ply for each lmr_history_divisor
+        #      worth    of lmr_tt_pv  +3.1 +- 17.9  [ledger: lmr-tt-pv-timed]
+        #               of lmr_tt_noisy  -9.6 +- 17.6  [ledger: lmr-tt-noisy-timed]
+        #               of lmr_late_parent  -2.6 +- 17.4  [ledger: lmr-late-parent-timed]
+        #               of lmr_singular  +3.7 +- 17.7  [ledger: lmr-singular-timed]
+        #               of lmr_threatened  -2.7 +- 17.5  [ledger: lmr-threatened-timed]
+        #               of lmr_cutoffs  -0.8 +- 17.7  [ledger: lmr-cutoffs-timed]
+        #               of the whole  +134.4 +- 17.0  [ledger: late-move-reduction-tuned]
+        reduced_depth = new_depth
+        child_cut = 1 - cut_node
+        if (
+            depth >= LMR_MIN_DEPTH
+            and move_count > 1 + (1 if is_pv and ply <= 1 else 0)
+            and (is_quiet or frame.tt_pv == 0 or (cut_node != 0 and before.move_count > 1))
+        ):
+            child_cut = CUT
+            frame.stat_score = history - STAT_MEAN
+            reduction -= 100 * frame.stat_score // tune.lmr_history_divisor
+            reduction += tune.lmr_cut_node * cut_node
+            reduction += tune.lmr_tt_noisy * noisy_tt_move
+            reduction += tune.lmr_cutoffs * (worker.stack[ply + 1].cutoffs > MANY_CUTOFFS)
+            reduction -= tune.lmr_tt_pv * (frame.tt_pv != 0 and not fails_low)
+            reduction -= tune.lmr_late_parent * (ply > 0 and before.move_count > LATE_PARENT)
+            reduction -= tune.lmr_singular * (extension > 0 and not noisy_tt_move)
+            reduction -= tune.lmr_threatened * (
+                depth >= THREATENED_DEPTH and frame.threatened & bit(move_origin(move)) != U0
+            )
+            if is_pv:
+                reduction -= tune.lmr_pv + tune.lmr_pv_shallow // (depth + 3)
+            reduced_depth = min(max(new_depth - reduction // 100, 1), new_depth + 1)
 
         # 16. Principal variation search: the first move gets the full window. The others get a null window, often at
         #     a reduced depth, to prove that they are not better. Some are searched again after a fail high.
         #      when     every move; a re-search with the full window only in PV nodes
         #      formula  first move: (alpha, beta); others: (alpha, alpha + 1), reduced. If reduced and score > alpha:
-        #               the same window to the full depth, a ply deeper if score > best_score + deeper_margin, a ply
-        #               shallower if score < best_score + shallower_margin. Then, if score > alpha: (alpha, beta)
-        #      worth    of the ply deeper or shallower  +6.3 +- 15.4  [ledger: deeper-shallower-tuned]
-        new_depth = depth - 1
-        if move == tt_move:
-            new_depth += extension
+        #               the same window to the full depth, a ply deeper if score > alpha + deeper_margin, a ply
+        #               shallower if score < best_score + shallower_margin. Then, if alpha < score < beta (at the root:
+        #               alpha < score): (alpha, beta)
+        #      worth    of the ply deeper or shallower  -1.6 +- 17.9  [ledger: deeper-shallower-timed]
         score = alpha + 1  # for the compiler: every path below sets it
         if move_count > 1:
-            reduced_depth = new_depth
-            if depth >= LMR_MIN_DEPTH and move_count > 1 + (1 if is_pv else 0):
-                reduced_depth = min(max(new_depth - reduction // 100, 1), new_depth)
             trace.searching(worker, trace.MOVE, new_depth - reduced_depth, new_depth - depth + 1)
-            frame.reduced = new_depth - reduced_depth
-            score = -alpha_beta(worker, tt, ply + 1, reduced_depth, -alpha - 1, -alpha, CUT)
-            frame.reduced = 0
+            score = -alpha_beta(worker, tt, ply + 1, reduced_depth, -alpha - 1, -alpha, child_cut)
             if worker.aborted == 0 and score > alpha and reduced_depth < new_depth:
-                if score > best_score + tune.deeper_margin:
+                if score > alpha + tune.deeper_margin:
                     new_depth += 1
-                elif score < best_score + tune.shallower_margin:
+                if score < best_score + tune.shallower_margin:
                     new_depth -= 1
                 if reduced_depth < new_depth:
                     trace.searching(worker, trace.FULL_DEPTH, 0, new_depth - depth + 1)
                     score = -alpha_beta(worker, tt, ply + 1, new_depth, -alpha - 1, -alpha, 1 - cut_node)
+                # The move did better than expected, or it only seemed so (the idea is Stockfish's).
+                #   worth    -2.8 +- 18.1  [ledger: research-bonus-timed]
+                if is_quiet and worker.aborted == 0:
+                    learnt = tune.research_share * history_bonus(worker, new_depth) // 100
+                    update_continuations(worker, ply, move, learnt if score > alpha else -learnt)
         elif not is_pv:
             trace.searching(worker, trace.MOVE, 0, new_depth - depth + 1)
             score = -alpha_beta(worker, tt, ply + 1, new_depth, -alpha - 1, -alpha, 1 - cut_node)
-        if is_pv and worker.aborted == 0 and (move_count == 1 or score > alpha):
+        if is_pv and worker.aborted == 0 and (move_count == 1 or (score > alpha and (ply == 0 or score < beta))):
+            new_depth = min(new_depth, depth + (ply > 0))
             trace.searching(worker, trace.MOVE if move_count == 1 else trace.OPEN_WINDOW, 0, new_depth - depth + 1)
             score = -alpha_beta(worker, tt, ply + 1, new_depth, -beta, -alpha, NO_CUT)
         if worker.aborted != 0:
@@ -513,12 +610,14 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     node.update_pv(worker, ply, move)
                 if score >= beta:
                     frame.cutoffs += 1
-                    # The clearer the cutoff, the more the histories learn from it (as in Stockfish): a ply more if
-                    # score > beta + clear_cutoff_margin.
-                    #   worth    +5.8 +- 8.2  [ledger: idea-bonus-depth]
-                    update_histories(worker, ply, depth + (score > beta + tune.clear_cutoff_margin), move)
                     break
                 alpha = score
+                # The other moves are less likely to be better still. (The idea is Stockfish's.)
+                #   when     1 < depth <= raised_depth, neither bound is a mate
+                #   formula  depth - 1 for the other moves
+                #   worth    +21.2 +- 18.2  [ledger: alpha-raised-timed]
+                if 1 < depth <= tune.raised_depth and beta < MATE_BOUND and alpha > -MATE_BOUND:
+                    depth -= 1
 
     trace.skipped_rest(worker, ply)
     if move_count == 0:
@@ -530,11 +629,18 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             return frame.static_eval
         reason = trace.CHECKMATE if in_check else trace.STALEMATE
         return trace.ended(worker, reason, np.int64(ply - MATE) if in_check else np.int64(DRAW))
-    # A quiet move without an answer gets prior_move_share % of the bonus for a cutoff (as in Stockfish).
-    #   when     not at the root, not a singular search, no move raised alpha, best_score is not a mate against us
-    #   worth    +13.7 +- 12.8  [ledger: prior-move-bonus-deep]
-    if ply > 0 and best_move == NO_MOVE and excluded == NO_MOVE and best_score > -MATE_BOUND:
-        reward_prior_move(worker, ply, depth)
+    # The histories learn from a move that raised alpha. The clearer a cutoff, the more they learn (as in Stockfish): as
+    # from a search a ply deeper if best_score > beta + clear_cutoff_margin.
+    #   worth    of the ply more  +5.8 +- 8.2  [ledger: idea-bonus-depth]
+    # If none raised it, the last move has no answer and gets prior_move_share % of a bonus, twice in PV and cut nodes
+    # or if best_score is far below alpha (as in Stockfish).
+    #   when     not at the root, best_score is not a mate against us; depth >= 5 or a PV node
+    #   worth    +13.1 +- 17.4  [ledger: prior-move-bonus-timed]
+    if best_move != NO_MOVE:
+        update_histories(worker, ply, depth, best_move, best_score > beta + tune.clear_cutoff_margin)
+    elif ply > 0 and best_score > -MATE_BOUND and (depth >= 5 or is_pv):
+        twice = is_pv or cut_node != 0 or best_score < original_alpha - 32 * depth
+        reward_prior_move(worker, ply, depth, twice)
 
     # 17. Store the result, and its difference from static_eval in the correction history.
     #      when     not in a singular search, and not at the root if root moves are left out; the difference only if
@@ -565,17 +671,20 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
 
 @subkernel
-def search_window(worker, tt, depth, alpha, beta):
+def search_window(worker, tt, root_depth, depth, alpha, beta):
     """Searches the root to `depth` plies between `alpha` and `beta`; returns its value, int64 (see `alpha_beta`).
 
-    Mutates `worker`, a WORKER record whose root fields are set, and `tt`, ENTRY[n]. Afterwards `stack[0].pv` contains
-    the PV if a move raised alpha, even if the search was then aborted. `stack[0].tried[:tried_count]` contains the
-    searched moves, and `root_nodes` the nodes of each one that was completed.
+    `root_depth`, the depth of the iteration, may be greater: it limits extensions. Mutates `worker`, a WORKER record
+    whose root fields are set, and `tt`, ENTRY[n]. Afterwards `stack[0].pv` contains the PV if a move raised alpha,
+    even if the search was then aborted. `stack[0].tried[:tried_count]` contains the searched moves, and `root_nodes`
+    the nodes of each one that was completed.
     """
     worker.nmp_min_ply = 0
-    worker.root_depth = depth
+    worker.root_depth = root_depth
     worker.stack[0].since_null = np.int64(GAME_KEYS)
     worker.stack[1].cutoffs = 0
+    worker.stack[0].stat_score = 0
+    worker.stack[1].stat_score = 0
     forget_accumulators(worker.accumulators, 0)
     trace.searching(worker, trace.WINDOW, 0, 0)
     return alpha_beta(worker, tt, 0, depth, alpha, beta, NO_CUT)
@@ -583,5 +692,8 @@ def search_window(worker, tt, depth, alpha, beta):
 
 @kernel
 def search_root(worker, tt, depth, alpha, beta):
-    """Calls `search_window` and returns its value. Tests use this entry point; play uses `search_iteration`."""
-    return search_window(worker, tt, depth, alpha, beta)
+    """Calls `search_window` with `depth` as both depths and returns its value.
+
+    Tests use this entry point; play uses `search_iteration`.
+    """
+    return search_window(worker, tt, depth, depth, alpha, beta)

@@ -3,46 +3,61 @@
     table                  index                                     worth
     butterfly_history      [color][is the origin attacked]
                            [is the target attacked][origin][target]  +91.8 +- 16.5  [ledger: butterfly-history-tuned]
-    continuation_history   [earlier move][move], 1 and 2 plies back  +40.0 +- 15.6  [ledger: continuation-history-tuned]
-    capture_history        [color][piece][target][captured piece]    +0.5 +- 15.7  [ledger: capture-history-tuned]
+    continuation_history   [earlier move][move], 1, 2 and 4 back     +40.0 +- 15.6  [ledger: continuation-history-tuned]
+    capture_history        [color][piece][target][captured piece]    +7.3 +- 17.6  [ledger: capture-history-timed]
 
-`gravity` is their update formula. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
-The first two are added up for quiet moves, with the weights butterfly_weight, answer_weight and follow_up_weight.
+`gravity` is their update formula. It keeps every entry within the bound of its table.
+The first two are added up for quiet moves, with the weights butterfly_weight, answer_weight, follow_up_weight and
+far_weight (1, 2 and 4 plies back).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from engine.board.bits import U0
 from engine.board.exchange import captured_piece
 from engine.board.generate import attacked_squares
 from engine.board.legality import is_legal
 from engine.board.moves import NO_MOVE, is_capture, is_noisy, move_origin, move_target
-from engine.board.position import piece_at
-from engine.compiler.jit import inlined
+from engine.board.position import BISHOP, KNIGHT, QUEEN, ROOK, piece_at
+from engine.compiler.jit import inlined, subkernel
+from search.kernels.score import NO_SCORE
 from search.kernels.worker import NO_CONTINUATION
 
-HISTORY_LIMIT = 16_384
+#: The bounds of the entries of each table. (They and the bonuses follow Stockfish 15.1.)
+BUTTERFLY_LIMIT = 7_183
+CONTINUATION_LIMIT = 29_952
+CAPTURE_LIMIT = 10_692
 
 #: The weights of the histories of a quiet move are in units of 1 / (1 << WEIGHT_SHIFT).
 WEIGHT_SHIFT = 7
 
+#: What is taken from the bonus at every depth, so that a cutoff at depth 1 teaches nothing.
+BONUS_LESS = 349
+
+#: The largest absolute change of a butterfly history after a move that changed the evaluation.
+EVAL_CHANGE_MAX = 1_914
+
 
 @inlined
 def history_bonus(worker, depth):
-    """Returns the full bonus of a search to `depth` plies, as int64, at most history_bonus_max."""
-    return min(depth * worker.tune.history_bonus_slope, worker.tune.history_bonus_max)
+    """Returns the full bonus of a search to `depth` plies, as int64.
 
-
-@inlined
-def history_malus(worker, depth):
-    """Returns the malus of a move tried before a cutoff at `depth` plies, as int64, at most history_malus_max."""
-    return min(depth * worker.tune.history_malus_slope, worker.tune.history_malus_max)
+    It is (history_bonus_square * depth + history_bonus_slope) * depth - BONUS_LESS, from 0 to history_bonus_max.
+    """
+    tune = worker.tune
+    bonus = (tune.history_bonus_square * depth + tune.history_bonus_slope) * depth - BONUS_LESS
+    return min(max(bonus, 0), tune.history_bonus_max)
 
 
 @inlined
 def gravity(value, bonus, limit):
-    """Returns value + bonus - value * |bonus| / limit, as int64, within +-`limit` if `value` and `bonus` are."""
+    """Returns value + bonus - value * |bonus| / limit, as int64, within +-`limit` if `value` is.
+
+    A `bonus` beyond +-`limit` counts as that.
+    """
+    bonus = min(max(bonus, -limit), limit)
     return value + bonus - value * abs(bonus) // limit
 
 
@@ -69,10 +84,18 @@ def find_threats(worker, ply):
     """Sets `frame.threats` at `ply`. The butterfly histories of the position can then be used. Mutates `worker`.
 
     A move that leaves an attacked square differs from the same move without need, and so does one to an attacked
-    square. (The idea is from the engine Ethereal by Andrew Grant.)
+    square. (The idea is from the engine Ethereal by Andrew Grant.) Also sets the frame's `threatened`, `by_pawns`,
+    `by_minors` and `by_rooks` (see `search.kernels.worker`).
     """
     frame = worker.stack[ply]
-    frame.threats = attacked_squares(frame.position, frame.position.turn ^ 1)
+    position = frame.position
+    pieces = position.pieces
+    frame.by_pawns, frame.by_minors, frame.by_rooks, frame.threats = attacked_squares(position, position.turn ^ 1)
+    frame.threatened = position.colors[position.turn] & (
+        ((pieces[KNIGHT] | pieces[BISHOP]) & frame.by_pawns)
+        | (pieces[ROOK] & frame.by_minors)
+        | (pieces[QUEEN] & frame.by_rooks)
+    )
 
 
 @inlined
@@ -82,10 +105,21 @@ def _is_threatened(worker, ply, square):
 
 
 @inlined
-def quiet_history(worker, ply, move):
-    """Returns the weighted sum of a quiet move's butterfly and continuation histories, as int64.
+def history_rows(worker, ply):
+    """Returns the rows of the continuation history for the moves 1, 2 and 4 plies back, three int64."""
+    return (
+        earlier_continuation(worker, ply, 1),
+        earlier_continuation(worker, ply, 2),
+        earlier_continuation(worker, ply, 4),
+    )
 
-    It is within +-HISTORY_LIMIT times the sum of the weights / 128.
+
+@inlined
+def quiet_history(worker, ply, rows, move):
+    """Returns the history of a quiet move and, for pruning, the plain sum of its continuation histories, two int64.
+
+    The history is the sum of its butterfly and continuation histories, each times its weight / 128. `rows` are the
+    position's `history_rows`: who needs many histories looks them up once.
     """
     tune = worker.tune
     position = worker.stack[ply].position
@@ -93,10 +127,12 @@ def quiet_history(worker, ply, move):
     origin, target = move_origin(move), move_target(move)
     away, into = _is_threatened(worker, ply, origin), _is_threatened(worker, ply, target)
     butterfly = np.int64(worker.butterfly_history[position.turn, away, into, origin, target])
-    answer = np.int64(worker.continuation_history[earlier_continuation(worker, ply, 1), number])
-    follow_up = np.int64(worker.continuation_history[earlier_continuation(worker, ply, 2), number])
-    weighted = tune.butterfly_weight * butterfly + tune.answer_weight * answer + tune.follow_up_weight * follow_up
-    return weighted >> WEIGHT_SHIFT
+    answer = np.int64(worker.continuation_history[rows[0], number])
+    follow_up = np.int64(worker.continuation_history[rows[1], number])
+    far = np.int64(worker.continuation_history[rows[2], number])
+    weighted = tune.butterfly_weight * butterfly + tune.answer_weight * answer
+    weighted += tune.follow_up_weight * follow_up + tune.far_weight * far
+    return weighted >> WEIGHT_SHIFT, answer + follow_up + far
 
 
 @inlined
@@ -105,23 +141,42 @@ def _update_continuation(worker, ply, back, number, bonus):
     earlier = earlier_continuation(worker, ply, back)
     if earlier != NO_CONTINUATION:
         value = np.int64(worker.continuation_history[earlier, number])
-        worker.continuation_history[earlier, number] = gravity(value, bonus, HISTORY_LIMIT)
+        worker.continuation_history[earlier, number] = gravity(value, bonus, CONTINUATION_LIMIT)
 
 
-@inlined
-def update_quiet_history(worker, ply, move, bonus):
-    """Updates a quiet move's histories, each by its tunable share of `bonus` (see `gravity`). Mutates `worker`."""
-    position = worker.stack[ply].position
-    color, origin, target = position.turn, move_origin(move), move_target(move)
-    away, into = _is_threatened(worker, ply, origin), _is_threatened(worker, ply, target)
-    value = np.int64(worker.butterfly_history[color, away, into, origin, target])
-    worker.butterfly_history[color, away, into, origin, target] = gravity(
-        value, worker.tune.butterfly_share * bonus // 100, HISTORY_LIMIT
-    )
-    number = continuation_of(position, move)
+@subkernel
+def update_continuations(worker, ply, move, bonus):
+    """Updates a quiet move's continuation histories by continuation_share % of `bonus`. Mutates `worker`.
+
+    A reply to a check is forced, so it teaches nothing about the move four plies back.
+    """
+    number = continuation_of(worker.stack[ply].position, move)
     share = worker.tune.continuation_share * bonus // 100
     _update_continuation(worker, ply, 1, number, share)
     _update_continuation(worker, ply, 2, number, share)
+    if worker.stack[ply].position.checkers == U0:
+        _update_continuation(worker, ply, 4, number, share)
+
+
+@inlined
+def update_butterfly_history(worker, ply, move, bonus):
+    """Updates a quiet move's butterfly history by butterfly_share % of `bonus`. Mutates `worker`.
+
+    `find_threats` must have set the threats at `ply`.
+    """
+    color, origin, target = worker.stack[ply].position.turn, move_origin(move), move_target(move)
+    away, into = _is_threatened(worker, ply, origin), _is_threatened(worker, ply, target)
+    value = np.int64(worker.butterfly_history[color, away, into, origin, target])
+    worker.butterfly_history[color, away, into, origin, target] = gravity(
+        value, worker.tune.butterfly_share * bonus // 100, BUTTERFLY_LIMIT
+    )
+
+
+@inlined
+def _update_quiet_history(worker, ply, move, bonus):
+    """Updates a quiet move's histories, each by its tunable share of `bonus`. Mutates `worker`."""
+    update_butterfly_history(worker, ply, move, bonus)
+    update_continuations(worker, ply, move, bonus)
 
 
 @inlined
@@ -137,50 +192,96 @@ def update_capture_history(worker, position, move, bonus):
     piece, captured = piece_at(position, move_origin(move)), captured_piece(position, move)
     value = np.int64(worker.capture_history[position.turn, piece, move_target(move), captured])
     share = worker.tune.capture_share * bonus // 100
-    worker.capture_history[position.turn, piece, move_target(move), captured] = gravity(value, share, HISTORY_LIMIT)
+    worker.capture_history[position.turn, piece, move_target(move), captured] = gravity(value, share, CAPTURE_LIMIT)
 
 
 @inlined
-def reward_tt_move(worker, ply, depth, tt_move):
-    """Updates the histories of a quiet TT move at `ply` whose TT entry causes a cutoff. Mutates `worker`.
+def learn_from_tt_cutoff(worker, ply, depth, tt_move, fails_high):
+    """Updates the histories after a TT cutoff at `ply`: those of a quiet TT move, and of the move that it refutes.
 
-    A TT move that is illegal here, after a collision of Zobrist keys, is left out.
+    The TT move gets tt_move_share % of a bonus, or of a malus unless `fails_high`; one that is illegal here, after a
+    collision of Zobrist keys, is left out. After a fail high, a quiet move that was the first or second of its node
+    gets a malus. Mutates `worker`.
     """
     if tt_move != NO_MOVE and not is_noisy(tt_move) and is_legal(worker.stack[ply].position, tt_move):
         find_threats(worker, ply)
-        update_quiet_history(worker, ply, tt_move, worker.tune.tt_move_share * history_bonus(worker, depth) // 100)
+        bonus = worker.tune.tt_move_share * history_bonus(worker, depth) // 100
+        _update_quiet_history(worker, ply, tt_move, bonus if fails_high else -bonus)
+    if fails_high and tt_move != NO_MOVE and worker.stack[max(ply - 1, 0)].move_count <= 2:
+        punish_refuted_move(worker, ply, depth + 1)
 
 
 @inlined
-def reward_prior_move(worker, ply, depth):
-    """Updates the histories of the quiet move that led to `ply`, where the search failed low. Mutates `worker`.
+def punish_refuted_move(worker, ply, depth):
+    """Gives the quiet move that led to `ply`, if any, refuted_move_share % of a malus. Mutates `worker`.
 
-    The opponent found no answer, so the move gets `prior_move_share` percent of a bonus. `find_threats` must have set
-    the threats at `ply - 1`; the main search does that before it plays a quiet move.
+    Only continuation histories learn from it: the move is bad as an answer here. (The idea is Stockfish's.)
+
+      worth    +3.3 +- 18.4  [ledger: refuted-move-malus-timed]
+    """
+    if ply > 0:
+        prior = worker.stack[ply - 1].move
+        if prior != NO_MOVE and not is_noisy(prior):
+            malus = worker.tune.refuted_move_share * history_bonus(worker, depth) // 100
+            update_continuations(worker, ply - 1, prior, -malus)
+
+
+@inlined
+def reward_prior_move(worker, ply, depth, twice):
+    """Gives the quiet move that led to `ply`, where the search failed low, prior_move_share % of a bonus.
+
+    The opponent found no answer. With `twice` the bonus is twice as large. Only continuation histories learn from it.
+    Mutates `worker`.
     """
     prior = worker.stack[ply - 1].move
     if prior != NO_MOVE and not is_noisy(prior):
         bonus = worker.tune.prior_move_share * history_bonus(worker, depth) // 100
-        update_quiet_history(worker, ply - 1, prior, bonus)
+        update_continuations(worker, ply - 1, prior, 2 * bonus if twice else bonus)
 
 
 @inlined
-def update_histories(worker, ply, depth, best):
-    """Updates the histories after a cutoff at `ply` by `best`, the last move tried. Mutates `worker`.
+def learn_from_eval_change(worker, ply):
+    """Updates the butterfly history of the quiet move that led to `ply` by the change of the static evaluation.
 
-    `best` gets a bonus unless it is a promotion without capture. Earlier captures get a malus; so do earlier quiets if
-    `best` is quiet.
+    The sum of both evaluations, each for its own side to move, is what the move lost. (The idea is Stockfish's.)
+
+      when     not in check here or one ply ago; the last move was quiet and not a null move
+      formula  -eval_change_weight * sum, clamped to +-EVAL_CHANGE_MAX
+      worth    +3.8 +- 17.4  [ledger: eval-change-timed]
+    """
+    before = worker.stack[ply - 1]
+    if before.move != NO_MOVE and not is_noisy(before.move) and before.static_eval != NO_SCORE:
+        change = -worker.tune.eval_change_weight * (before.static_eval + worker.stack[ply].static_eval)
+        bonus = min(max(change, -EVAL_CHANGE_MAX), EVAL_CHANGE_MAX)
+        update_butterfly_history(worker, ply - 1, before.move, bonus)
+
+
+@inlined
+def update_histories(worker, ply, depth, best, is_clear):
+    """Updates the histories after `best` raised alpha at `ply`, perhaps to a cutoff. Mutates `worker`.
+
+    A quiet `best` gets the bonus of `depth`, or with `is_clear` that of a ply more, and the other quiet moves tried get
+    the same as a malus. Captures get the bonus, and other captures tried the malus, of a ply more. A promotion without
+    capture has no history. If the node cut off the first move after the TT move of the node before, that move gets a
+    malus, too.
     """
     frame = worker.stack[ply]
     position = frame.position
-    bonus, malus = history_bonus(worker, depth), history_malus(worker, depth)
-    if not is_noisy(best):
-        update_quiet_history(worker, ply, best, bonus)
+    more = history_bonus(worker, depth + 1)
+    bonus = more if is_clear else history_bonus(worker, depth)
+    is_quiet = not is_noisy(best)
+    if is_quiet:
+        _update_quiet_history(worker, ply, best, bonus)
     elif is_capture(best):
-        update_capture_history(worker, position, best, bonus)
-    for index in range(frame.tried_count - 1):
+        update_capture_history(worker, position, best, more)
+    before = worker.stack[max(ply - 1, 0)]
+    if before.move_count == 1 + before.tt_hit:
+        punish_refuted_move(worker, ply, depth + 1)
+    for index in range(frame.tried_count):
         tried = np.int64(frame.tried[index])
+        if tried == best:
+            continue
         if is_capture(tried):
-            update_capture_history(worker, position, tried, -malus)
-        elif not is_noisy(best) and not is_noisy(tried):
-            update_quiet_history(worker, ply, tried, -malus)
+            update_capture_history(worker, position, tried, -more)
+        elif is_quiet and not is_noisy(tried):
+            _update_quiet_history(worker, ply, tried, -bonus)

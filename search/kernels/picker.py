@@ -6,10 +6,11 @@ before any move is generated. Good captures and promotions are tried before quie
     stage       moves
     ROOT        the root's moves in the order of the last iteration; the root has only this stage
     TT_MOVE     the move of the transposition table
-    NOISY       captures and promotions by MVV-LVA and capture history; if all quiet moves are wanted, those with a
-                negative SEE, and underpromotions, are deferred
-    QUIETS      quiet moves by butterfly and continuation history, plus check_bonus for safe checks, plus the policy's
-                rating if wanted; in quiescence (unless in check) only quiet checks or none; in ProbCut none
+    NOISY       captures and promotions by MVV-LVA and capture history; if all quiet moves are wanted, those that lose
+                material by SEE (those with a good value may lose a little), and underpromotions, are deferred
+    QUIETS      quiet moves by butterfly and continuation history, plus bonuses for safe checks and for pieces that
+                escape from a lesser piece, plus the policy's rating if wanted; in quiescence (unless in check) only
+                quiet checks or none; in ProbCut none
     BAD_NOISY   the moves that NOISY deferred
 
 `start` or `start_root` sets the first stage; `next_move` returns a move and advances. The state is in the frame (see
@@ -39,12 +40,12 @@ from engine.board.moves import (
     move_target,
     promotion_piece,
 )
-from engine.board.position import PAWN, QUEEN, piece_at
+from engine.board.position import QUEEN, ROOK, piece_at
 from engine.compiler.jit import inlined, subkernel
 from eval.kernels.policy import write_logits
 from eval.network.layout import LOGIT
 from search.kernels.highest import LANES, LOWEST, highest
-from search.kernels.history import HISTORY_LIMIT, capture_history, quiet_history
+from search.kernels.history import capture_history, find_threats, history_rows, quiet_history
 from search.kernels.node import prefetch_move
 
 ROOT, TT_MOVE, NOISY_START, NOISY, QUIET_START, QUIETS, BAD_NOISY, DONE = range(8)
@@ -52,9 +53,16 @@ ROOT, TT_MOVE, NOISY_START, NOISY, QUIET_START, QUIETS, BAD_NOISY, DONE = range(
 #: Which quiet moves a node tries: none, only checks (not in check), all.
 NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
 
-#: The weight of one step of `mvv_lva`. Victims are eight steps apart. A capture history at its limit equals 16 steps,
-#: so it weighs as much as a victim two piece types higher.
-MVV_LVA_SCALE: Final = HISTORY_LIMIT // 16
+#: The value of a victim (or of a promotion's gain) by piece type, in the units of the capture history, whose limit it
+#: exceeds from the queen on. (The numbers are Stockfish 15.1's.)
+VICTIMS: Final = np.array([0, 756, 4_686, 4_950, 7_656, 15_228, 0], np.int64)
+
+#: Per unit of a noisy move's value, the centipawns / 1024 that it may lose without being deferred.
+SLACK: Final = 31
+
+#: The ordering bonus, times escape_share %, of a threatened piece that moves to where no lesser piece attacks it, by
+#: piece type. (The numbers are Stockfish 15.1's.)
+ESCAPES: Final = np.array([0, 0, 15_000, 15_000, 25_000, 50_000, 0], np.int64)
 
 #: A check counts as safe if it loses at most this much by SEE, in centipawns.
 CHECK_LOSS: Final = 75
@@ -69,11 +77,12 @@ assert MAX_MOVES <= PLACE_MASK + 1
 
 @inlined
 def mvv_lva(position, move):
-    """Returns the MVV-LVA rank of a noisy move, 8 * victim - attacker, as int64. Promotions add to the victim."""
-    victim = captured_piece(position, move)
-    if is_promotion(move):
-        victim += promotion_piece(move) - PAWN
-    return victim * 8 - piece_at(position, move_origin(move))
+    """Returns the MVV-LVA value of a noisy move, VICTIMS of the victim less the attacker's type, as int64.
+
+    Promotions add VICTIMS of the new piece.
+    """
+    value = VICTIMS[captured_piece(position, move)] - piece_at(position, move_origin(move))
+    return value + VICTIMS[promotion_piece(move)] if is_promotion(move) else value
 
 
 @inlined
@@ -123,20 +132,13 @@ def _end_order(frame):
 
 
 @inlined
-def _find_best(worker, tt, ply):
-    """Moves the best remaining move, if any, to the cursor and prefetches its TT bucket. Mutates `worker`.
-
-    This is one step of a selection sort, so a cutoff saves sorting the rest. The step for a move runs when the previous
-    move is taken, so the TT bucket loads while that move is searched.
-    """
+def _put_first(worker, tt, ply, best):
+    """Swaps the entry `best` with that at the cursor, and prefetches the TT bucket of its move. Mutates `worker`."""
     frame = worker.stack[ply]
-    cursor = frame.cursor
-    if cursor < frame.end:
-        best = highest(frame.order, cursor, frame.end)
-        place = best & PLACE_MASK
-        frame.order[place] = (frame.order[cursor] & ~PLACE_MASK) | place
-        frame.order[cursor] = best
-        prefetch_move(worker, tt, ply, (best >> MOVE_SHIFT) & MOVE_MASK)
+    place = best & PLACE_MASK
+    frame.order[place] = (frame.order[frame.cursor] & ~PLACE_MASK) | place
+    frame.order[frame.cursor] = best
+    prefetch_move(worker, tt, ply, (best >> MOVE_SHIFT) & MOVE_MASK)
 
 
 @subkernel
@@ -145,17 +147,21 @@ def _add_noisy(worker, tt, ply):
     frame = worker.stack[ply]
     position = frame.position
     end = generate_noisy(position, frame.moves, 0)
+    best = np.int64(LOWEST)
     for index in range(end):
         move = np.int64(frame.moves[index])
-        value = mvv_lva(position, move) * MVV_LVA_SCALE
+        value = mvv_lva(position, move)
         if is_capture(move):
             value += capture_history(worker, position, move)
-        frame.order[index] = (value << VALUE_SHIFT) | (move << MOVE_SHIFT) | index
+        entry = (value << VALUE_SHIFT) | (move << MOVE_SHIFT) | index
+        frame.order[index] = entry
+        best = max(best, entry)
     frame.cursor = 0
     frame.end = end
-    _end_order(frame)
-    _find_best(worker, tt, ply)
     frame.bad_noisy = 0
+    if end > 0:
+        _put_first(worker, tt, ply, best)
+    _end_order(frame)
 
 
 @subkernel
@@ -163,56 +169,78 @@ def _add_quiets(worker, tt, ply):
     """Generates and scores the wanted quiet moves, and stores them after the bad noisy moves. Mutates `worker`.
 
     Safe checks by the moving piece itself get `check_bonus`, because they leave few replies, and their histories come
-    mostly from positions where the move gave no check. (Stockfish does the same.) If `frame.rated` is 1, the policy's
-    rating, times `policy_weight`, is added to the histories.
+    mostly from positions where the move gave no check. Pieces that escape from the attack of a lesser piece get ESCAPES
+    times escape_share %. (Stockfish does both.) If `frame.rated` is 1, the policy's rating, times `policy_weight`, is
+    added to the histories. `find_threats` must have been called for the position, except for CHECKS_ONLY.
 
-    worth  of check_bonus  +9.7 +- 16.2  [ledger: check-bonus-tuned]
+    worth  of check_bonus  +11.5 +- 18.0  [ledger: check-bonus-timed]
+           of escape_share  -8.7 +- 18.5  [ledger: escape-bonus-timed]
     """
     frame = worker.stack[ply]
     position = frame.position
     bonus = worker.tune.check_bonus
     checks = check_squares(position)
     if frame.quiets == CHECKS_ONLY:
+        find_threats(worker, ply)
         generated = generate_checks(position, frame.moves, 0, checks)
     else:
         generated = generate_quiets(position, frame.moves, 0)
     if frame.rated != 0:
         network, inputs, logits = worker.network, worker.policy_inputs, worker.logits
         write_logits(network, worker.accumulators, worker.stack, ply, inputs, frame.moves, generated, logits)
+    rows = history_rows(worker, ply)
     end = frame.bad_noisy
+    best = np.int64(LOWEST)
     for index in range(generated):
         move = np.int64(frame.moves[index])
         if frame.quiets == CHECKS_ONLY and not gives_check(position, move):
             continue
-        value = quiet_history(worker, ply, move)
-        if checks[piece_at(position, move_origin(move))] & bit(move_target(move)) != U0:
+        value, _ = quiet_history(worker, ply, rows, move)
+        piece = piece_at(position, move_origin(move))
+        if frame.threatened & bit(move_origin(move)) != U0:
+            attacked = frame.by_rooks
+            if piece == ROOK:
+                attacked = frame.by_minors
+            elif piece != QUEEN:
+                attacked = frame.by_pawns
+            if attacked & bit(move_target(move)) == U0:
+                value += ESCAPES[piece] * worker.tune.escape_share // 100
+        if checks[piece] & bit(move_target(move)) != U0:
             value += bonus if see_ge(position, move, -CHECK_LOSS) else 0
         if frame.rated != 0:
             value += worker.logits[index] * worker.tune.policy_weight // LOGIT
-        frame.order[end] = (value << VALUE_SHIFT) | (move << MOVE_SHIFT) | end
+        entry = (value << VALUE_SHIFT) | (move << MOVE_SHIFT) | end
+        frame.order[end] = entry
+        best = max(best, entry)
         end += 1
     frame.cursor = frame.bad_noisy
     frame.end = end
+    if frame.cursor < end:
+        _put_first(worker, tt, ply, best)
     _end_order(frame)
-    _find_best(worker, tt, ply)
 
 
 @inlined
 def _take_best(worker, tt, ply):
-    """Returns the best remaining move, as int64, and advances the cursor; a move must remain. Mutates `worker`."""
+    """Returns the best remaining move, as int64, and advances the cursor; a move must remain. Mutates `worker`.
+
+    Also finds the next best move: one step of a selection sort, so a cutoff saves sorting the rest. So the TT bucket of
+    that move loads while this one is searched.
+    """
     frame = worker.stack[ply]
     best = frame.order[frame.cursor]
     frame.cursor += 1
-    _find_best(worker, tt, ply)
+    if frame.cursor < frame.end:
+        _put_first(worker, tt, ply, highest(frame.order, frame.cursor, frame.end))
     return (best >> MOVE_SHIFT) & MOVE_MASK
 
 
 @inlined
-def _is_bad_noisy(position, move):
-    """Returns whether a noisy move is deferred: it loses material or promotes to less than a queen."""
+def _is_bad_noisy(position, move, value):
+    """Returns whether a noisy move is deferred: it loses more than `value` * SLACK / 1024 or promotes to no queen."""
     if is_promotion(move) and promotion_piece(move) != QUEEN:
         return True
-    return not see_ge(position, move, 0)
+    return not see_ge(position, move, -value * SLACK // 1024)
 
 
 @inlined
@@ -250,11 +278,12 @@ def _next_of_all(worker, tt, ply):
         frame.stage = NOISY
     if frame.stage == NOISY:
         while frame.cursor < frame.end:
+            value = frame.order[frame.cursor] >> VALUE_SHIFT
             move = _take_best(worker, tt, ply)
             if move == frame.tt_move:
                 continue
             # Quiescence and ProbCut call `see_ge` themselves, with their own thresholds.
-            if frame.quiets != ALL_QUIETS or not _is_bad_noisy(position, move):
+            if frame.quiets != ALL_QUIETS or not _is_bad_noisy(position, move, value):
                 return move
             # The slots before the cursor are free, so they store the bad noisy moves, best first.
             frame.order[frame.bad_noisy] = move

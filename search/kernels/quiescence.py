@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from engine.board.bits import U0
-from engine.board.exchange import EXCHANGE_VALUES, captured_piece, see_ge
-from engine.board.moves import NO_MOVE, is_noisy, is_promotion
+from engine.board.exchange import captured_piece, gives_check, see_ge
+from engine.board.moves import NO_MOVE, is_noisy, is_promotion, move_target
 from engine.compiler.jit import subkernel
 from search.kernels import tracing as trace
 from search.kernels.correction import corrected_eval
 from search.kernels.history import find_threats
 from search.kernels.node import evaluate, is_draw, is_tt_cutoff, must_stop, play, prefetch_move, update_pv
 from search.kernels.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, next_move, start, usable_tt_move
-from search.kernels.score import DRAW, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
+from search.kernels.score import DRAW, INFINITE, LOWER, MATE, MATE_BOUND, NO_BOUND, NO_SCORE, UPPER
 from search.kernels.transposition import (
     QUIESCENCE_DEPTH,
     entry_bound,
@@ -27,8 +27,13 @@ from search.kernels.transposition import (
 from search.limits import MAX_PLY
 
 #: The number of plies at the start of quiescence in which quiet checks are tried, too.
-#: worth  +5.7 +- 15.6  [ledger: quiescence-checks-tuned]
+#: worth  +9.6 +- 18.0  [ledger: quiescence-checks-timed]
 CHECK_PLIES = 1
+
+
+#: What a victim is worth in centipawns of the evaluation, by piece type. (The proportions are
+#: those of Stockfish 15.1.)
+VICTIM_WORTH = np.array([0, 108, 442, 474, 715, 1390, 0], np.int64)
 
 
 @subkernel
@@ -65,12 +70,16 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
     tt_move = np.int64(NO_MOVE)
     raw_eval = np.int64(NO_SCORE)
     was_pv = np.int64(0)
+    tt_score = np.int64(NO_SCORE)
+    tt_bound = np.int64(NO_BOUND)
     data = probe(tt, position.key)
+    if data != U0 and worker.tune.tt_cutoffs != 0:
+        tt_score = entry_score(data, ply)
+        tt_bound = entry_bound(data)
+        if not is_pv and is_tt_cutoff(tt_bound, tt_score, alpha, beta):
+            return trace.ended(worker, trace.TT_CUTOFF, tt_score)
     if data != U0:
         was_pv = entry_was_pv(data)
-        score = entry_score(data, ply)
-        if not is_pv and is_tt_cutoff(entry_bound(data), score, alpha, beta) and worker.tune.tt_cutoffs != 0:
-            return trace.ended(worker, trace.TT_CUTOFF, score)
         tt_move = entry_move(data)
         raw_eval = entry_eval(data)
         prefetch_move(worker, tt, ply, tt_move)
@@ -78,16 +87,23 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
     # 3. Stand pat: the side to move need not capture, and some quiet move nearly always keeps the evaluation. So
     #    static_eval is taken as a lower bound of the value.
     #      when     not in check (in check the next move may be forced)
-    #      formula  best_score = static_eval; a cutoff if it is >= beta; otherwise alpha = max(alpha, best_score)
+    #      formula  best_score = static_eval, or the TT's score if its bound says that it is the better estimate; a
+    #               cutoff if it is >= beta; otherwise alpha = max(alpha, best_score)
     best_score = np.int64(-INFINITE)
     static_eval = np.int64(NO_SCORE)
+    futility_base = np.int64(-INFINITE)
     quiets = np.int64(ALL_QUIETS)
     if not in_check:
         if raw_eval == NO_SCORE:
             raw_eval = evaluate(worker, ply)
         static_eval = corrected_eval(worker, ply, raw_eval)
         best_score = static_eval
-        trace.evaluated_quiescence(worker, static_eval)
+        if tt_bound & LOWER != 0:
+            best_score = max(best_score, tt_score)
+        if tt_bound & UPPER != 0:
+            best_score = min(best_score, tt_score)
+        futility_base = best_score + worker.tune.delta_margin
+        trace.evaluated_quiescence(worker, static_eval, best_score)
         if best_score >= beta:
             if data == U0:
                 depth = QUIESCENCE_DEPTH
@@ -103,25 +119,44 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
         has_checks = check_plies > 0 and worker.tune.quiescence_checks != 0
         quiets = np.int64(CHECKS_ONLY) if has_checks else np.int64(NO_QUIETS)
 
-    if quiets != NO_QUIETS:
+    if quiets == ALL_QUIETS:
         find_threats(worker, ply)
     start(worker, ply, usable_tt_move(position, tt_move, quiets), quiets)
     best_move = np.int64(NO_MOVE)
     move_count = np.int64(0)
+    tried = np.int64(0)
+    last_move = worker.stack[ply - 1].move if ply > 0 else np.int64(NO_MOVE)
+    last_target = move_target(last_move) if last_move != NO_MOVE else np.int64(-1)
     while True:
         move = next_move(worker, tt, ply)
         if move == NO_MOVE:
             break
         if not in_check:
-            # 5. Delta pruning: even winning the victim for nothing is unlikely to raise the score above alpha.
-            #      when     not in check, a capture without promotion, alpha is not a mate
-            #      formula  static_eval + victim + delta_margin <= alpha; the upper bound returned is at least that sum
-            #      worth    +0.9 +- 15.1  [ledger: delta-pruning-tuned]
-            if is_noisy(move) and not is_promotion(move) and abs(alpha) < MATE_BOUND:
-                optimistic = static_eval + EXCHANGE_VALUES[captured_piece(position, move)] + worker.tune.delta_margin
-                if optimistic <= alpha:
+            # 5. Futility: the node has tried enough moves, or even winning the victim is unlikely to raise the score
+            #    above alpha. (The three conditions are Stockfish's.)
+            #      when     not in check, not a promotion, not a recapture on the square of the last move, no check,
+            #               alpha is not a mate
+            #      formula  futility_base = best_score after block 3 + delta_margin. The move is skipped
+            #               if quiescence_moves moves have been tried or skipped here,
+            #               if futility_base + VICTIM_WORTH of the victim <= alpha, or
+            #               if futility_base <= alpha and the move wins no material by SEE.
+            #               The upper bound returned is at least the sum or futility_base
+            #      worth    of the limit of moves  -4.4 +- 18.0  [ledger: quiescence-moves-timed]
+            tried += 1
+            if not is_promotion(move) and move_target(move) != last_target and abs(alpha) < MATE_BOUND:
+                optimistic = futility_base + VICTIM_WORTH[captured_piece(position, move)]
+                reason = np.int64(0)
+                if tried > worker.tune.quiescence_moves:
+                    reason = np.int64(trace.ENOUGH)
+                    optimistic = best_score
+                elif optimistic <= alpha:
+                    reason = np.int64(trace.DELTA)
+                elif futility_base <= alpha and not see_ge(position, move, 1):
+                    reason = np.int64(trace.DELTA)
+                    optimistic = futility_base
+                if reason != 0 and not gives_check(position, move):
                     best_score = max(best_score, optimistic)
-                    trace.skipped(worker, ply, move, trace.DELTA)
+                    trace.skipped(worker, ply, move, reason)
                     continue
             # 6. SEE pruning: the move loses too much material.
             #      when     not in check; also for quiet checks
@@ -134,7 +169,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
             # 7. Evasion limit: after a few moves, one of which avoids mate, further quiet evasions are seldom better.
             #      when     in check, best_score is not a mate against us
             #      formula  move_count >= quiescence_evasions; captures and promotions are still tried
-            #      worth    +5.3 +- 15.2  [ledger: evasion-limit-tuned]
+            #      worth    -9.8 +- 17.7  [ledger: evasion-limit-timed]
             frame.skip_quiets = 1
             if not is_noisy(move):
                 trace.skipped(worker, ply, move, trace.EVASION_LIMIT)

@@ -10,10 +10,11 @@ the same decisions. When the records are full, the search continues, and its vis
     searching             before a search of a child, or of the same position: its reason, reduction and extension
     entered               at the start of a node of the main search: its window
     entered_quiescence    at the start of a node of quiescence: its window
-    shortened             after hindsight and after internal iterative reduction: the reduced depth
+    shortened             after internal iterative reduction: the depth, reduced or not
     evaluated             after the static evaluation: its value
-    evaluated_quiescence  after the static evaluation in quiescence: its value
+    evaluated_quiescence  after the static evaluation in quiescence: its value, and that of standing pat
     skipped               when a move is skipped: the reason
+    skips_quiets          when late move pruning begins
     skipped_rest          after the last move: the quiet moves that the picker did not return
     ended                 when a node returns: its value and the reason for its end
 
@@ -64,7 +65,7 @@ PV, CUT, ALL = range(3)
     HORIZON,
 ) = range(15)
 
-# Why a move was skipped. The first three skip all remaining quiet moves of the node.
+# Why a move was skipped. LATE_MOVE and EVASION_LIMIT skip all remaining quiet moves of the node.
 (
     LATE_MOVE,
     FUTILITY,
@@ -73,9 +74,10 @@ PV, CUT, ALL = range(3)
     EXCHANGE_QUIET,
     EXCHANGE_NOISY,
     DELTA,
+    ENOUGH,
     EXCHANGE_QUIESCENCE,
     EXCLUDED,
-) = range(HORIZON + 1, HORIZON + 10)
+) = range(HORIZON + 1, HORIZON + 11)
 
 #: One visit of a node; rows are in the order in which the search enters nodes. Scores are from the side to move's view.
 NODE: Final = np.dtype(
@@ -90,7 +92,8 @@ NODE: Final = np.dtype(
         ("alpha", np.int16),
         ("beta", np.int16),
         ("value", np.int16),
-        # The corrected static evaluation and block 6's estimate (see `alpha_beta`); NO_SCORE if not evaluated.
+        # The corrected static evaluation, and the estimate (`eval` in `alpha_beta`, the value of standing pat in
+        # `quiescence`); NO_SCORE if not evaluated.
         ("static_eval", np.int16),
         ("eval", np.int16),
         # `ply`: the distance from the root. `depth`: the depth in plies after the node's own extension and reduction, 0
@@ -190,7 +193,7 @@ def entered_quiescence(worker, ply, alpha, beta):
 
 @hook
 def shortened(worker, depth):
-    """Records the `depth` of the current node after hindsight or internal iterative reduction, reduced or not."""
+    """Records the `depth` of the current node after internal iterative reduction, reduced or not."""
     trace = worker.recording
     if trace.unrecorded == 0:
         node = trace.nodes[trace.current]
@@ -205,15 +208,21 @@ def evaluated(worker, ply, estimate, improving):
 
 
 @hook
-def evaluated_quiescence(worker, evaluation):
-    """Records the `evaluation` of a node of quiescence. In quiescence, the frame does not contain it."""
-    _evaluate(worker, evaluation, evaluation, 0)
+def evaluated_quiescence(worker, evaluation, estimate):
+    """Records the static `evaluation` of a node of quiescence, which its frame does not contain, and the `estimate`."""
+    _evaluate(worker, evaluation, estimate, 0)
 
 
 @hook
 def skipped(worker, ply, move, reason):
     """Records that the current node, at `ply`, skips `move`."""
     _skip(worker, ply, move, reason)
+
+
+@hook
+def skips_quiets(worker, ply):
+    """Records that late move pruning skips the quiet moves that remain at `ply`."""
+    worker.recording.levels[ply].rest = LATE_MOVE
 
 
 @hook
@@ -356,9 +365,6 @@ def _skip(worker, ply, move, reason):
     if trace.unrecorded > 0:
         return
     _see(worker, ply, move)
-    if reason <= EVASION_LIMIT:
-        level = trace.levels[ply]
-        level.rest = reason
     node = trace.nodes[trace.current]
     node.skipped += 1
     if trace.skip_count == trace.skip_limit:

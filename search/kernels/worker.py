@@ -60,8 +60,19 @@ FRAME: Final = np.dtype(
         # Whether the node is a PV node or its position is known to have been in one, 0 or 1 (see `alpha_beta`). The
         # search that verifies a null move may set it, too.
         ("tt_pv", np.int64),
-        # By how many plies the search of the current move is reduced; 0 in its other searches and for null moves.
-        ("reduced", np.int64),
+        # The number of the current move among all moves of the node, from 1, and whether the TT had an entry, 0 or 1.
+        ("move_count", np.int64),
+        ("tt_hit", np.int64),
+        # The history of the last move that was searched with a reduction, less an average (see `alpha_beta`), or 0.
+        ("stat_score", np.int64),
+        # How many moves of the line, up to the current one, are extended by two plies.
+        ("double_extensions", np.int64),
+        # Own pieces that the opponent attacks with a lesser piece, and what the opponent attacks with pawns, with these
+        # and minor pieces, and with rooks, too (see `find_threats`).
+        ("threatened", np.uint64),
+        ("by_pawns", np.uint64),
+        ("by_minors", np.uint64),
+        ("by_rooks", np.uint64),
         # The squares that the opponent attacks, for the butterfly history (see `find_threats`).
         ("threats", np.uint64),
         # Plies since the last null move, at least GAME_KEYS if the line has none: no position before a null move counts
@@ -104,6 +115,8 @@ WORKER: Final = np.dtype(
         ("node_limit", np.int64),
         # Depth of the iteration in plies.
         ("root_depth", np.int64),
+        # The width of the root's window, beta - alpha.
+        ("root_window", np.int64),
         # While a null move cutoff is verified, there are no null moves before this ply.
         ("nmp_min_ply", np.int64),
         # Deepest ply that quiescence reached.
@@ -117,7 +130,7 @@ WORKER: Final = np.dtype(
         ("root_index", np.int64),
         ("keys", np.uint64, (GAME_KEYS + MAX_PLY + 2,)),
         # [color][is the origin attacked][is the target attacked][origin][target]: how well a quiet move has done
-        # recently, within +-HISTORY_LIMIT.
+        # recently, within +-BUTTERFLY_LIMIT (see `search.kernels.history`).
         ("butterfly_history", np.int16, (2, 2, 2, 64, 64)),
         # [color][moving piece][target][captured piece]: the same for captures.
         ("capture_history", np.int16, (2, 7, 64, 7)),
@@ -144,10 +157,12 @@ WORKER: Final = np.dtype(
         # 1 if the root has legal moves that are not in `root_moves`, else 0.
         ("root_is_partial", np.int64),
         # The iteration's window (see `search.kernels.aspiration`): its bounds, the distance from the score to the
-        # next bound, and the length of the PV that failed high in an earlier window.
+        # next bound, how many windows failed high since the last that failed low, and the length of the PV that failed
+        # high in an earlier window.
         ("alpha", np.int64),
         ("beta", np.int64),
         ("width", np.int64),
+        ("failed_high", np.int64),
         ("fail_high_pv_length", np.int64),
         # The reporter's thread writes `reports` (see `search.threads`): if it is 1, the iteration returns after each
         # window that fails. The iteration then sets `failed` to UPPER or LOWER, otherwise to 0.

@@ -73,8 +73,16 @@ def test_attacked_squares() -> None:
         board = scattered_position(rng, most=20)
         position = from_board(board)
         for color in chess.COLORS:
-            attacked = sum(1 << square for square in chess.SQUARES if board.is_attacked_by(color, square))
-            assert int(attacked_squares(position, np.int64(color))) == attacked, board.fen()
+            attacks: dict[chess.PieceType, chess.SquareSet] = {kind: chess.SquareSet() for kind in chess.PIECE_TYPES}
+            for square, piece in board.piece_map().items():
+                if piece.color == color:
+                    attacks[piece.piece_type] |= board.attacks(square)
+            pawns = attacks[chess.PAWN]
+            minors = pawns | attacks[chess.KNIGHT] | attacks[chess.BISHOP]
+            rooks = minors | attacks[chess.ROOK]
+            every = rooks | attacks[chess.QUEEN] | attacks[chess.KING]
+            expected = [int(squares) for squares in (pawns, minors, rooks, every)]
+            assert [int(found) for found in attacked_squares(position, np.int64(color))] == expected, board.fen()
 
 
 def prove_null_move(board: chess.Board, position: Any) -> None:

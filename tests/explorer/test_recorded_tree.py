@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import chess
 import pytest
 
 from search import tunables
 from search.explorer.chess_document import MOVE_SEARCHES, REASONS
 from search.kernels.score import MATE
-from search.theory.exchange import exchange_value, worth
+from search.theory.exchange import exchange_value
 from tests.explorer.conftest import Recorded
 from tests.explorer.recorded_tree import Tree
 
@@ -82,12 +81,14 @@ def test_depths_follow_from_reductions_and_extensions(tree: Tree) -> None:
         if tree.search[row] in (*MOVE_SEARCHES, "null", "probcut"):
             expected = tree.depth[parent] - 1 - tree.reduction[row] + tree.extension[row]
             # Behind a null move or for ProbCut the parent may have been shortened only afterwards.
-            late = tree.search[row] in ("null", "probcut") and tree.reduction[parent] > 0
-            assert tree.depth[row] in ((expected, expected + 1) if late else (expected,))
+            late = TUNE["iir_cut"] if tree.search[row] in ("null", "probcut") and tree.reduction[parent] > 0 else 0
+            # A move that has raised alpha shortens the searches of the others.
+            raised = TUNE["raised_depth"] if tree.type[parent] == "PV" else 0
+            assert expected - raised <= tree.depth[row] <= expected + late
         reduced += tree.reduction[row] > 0
         extended += tree.extension[row] > 0
     assert reduced or len(tree.parent) < 3000
-    # Only singular moves are extended, and short searches have few.
+    # Short searches extend few moves.
     assert extended or len(tree.parent) < 20_000
 
 
@@ -107,9 +108,8 @@ def test_values_follow_from_how_nodes_ended(tree: Tree) -> None:
             assert value < beta
             best = max(replies, default=-MATE)
             if tree.quiescence[row] and tree.eval[row] is not None:
-                best = max(best, tree.eval[row])
-            guesses = {"futility", "delta"} & set(tree.skips[row].values())
-            assert value >= best if guesses else value == best
+                best = max(best, tree.estimate[row])
+            assert value >= best if "delta" in tree.skips[row].values() else value == best
         elif end == "draw":
             assert value == 0
         elif end == "mate-distance":
@@ -121,9 +121,12 @@ def test_values_follow_from_how_nodes_ended(tree: Tree) -> None:
             assert value >= beta
             assert any(tree.search[child] == "null" and -tree.value[child] >= beta for child in children)
         elif end == "probcut":
-            assert tree.search[children[-1]] == "probcut"
-            assert -tree.value[children[-1]] >= beta + TUNE["probcut_margin"]
-            assert value >= beta
+            if tree.eval[row] is None:
+                assert value == beta + TUNE["check_probcut_margin"]
+            else:
+                assert tree.search[children[-1]] == "probcut"
+                margin = TUNE["probcut_margin"] - TUNE["probcut_improving"] * tree.improving[row]
+                assert value == -tree.value[children[-1]] >= beta + margin
         elif end == "multi-cut":
             assert tree.search[children[-1]] == "singular"
             assert tree.value[children[-1]] >= value >= beta
@@ -136,12 +139,10 @@ def test_values_follow_from_how_nodes_ended(tree: Tree) -> None:
             assert value == 0
         elif end == "stand-pat":
             assert tree.quiescence[row]
-            assert value == tree.eval[row] >= beta
+            assert value == tree.estimate[row] >= beta
         elif end == "reverse-futility":
-            depth, improving, estimate = tree.depth[row], tree.improving[row], tree.estimate[row]
-            assert depth <= TUNE["rfp_depth"]
-            assert estimate - TUNE["rfp_margin"] * (depth - improving) >= beta
-            assert value == (estimate + beta) // 2
+            assert tree.depth[row] <= TUNE["rfp_depth"]
+            assert value == tree.estimate[row] >= beta
         else:
             pytest.fail(f"{end} at row {row}")
 
@@ -176,24 +177,21 @@ def test_reasons_for_skipping_are_true(tree: Tree) -> None:
         skips = tree.skips[row]
         if not skips:
             continue
-        depth, alpha, evaluation = tree.depth[row], tree.alpha_of(row), tree.eval[row]
+        depth, alpha = tree.depth[row], tree.alpha_of(row)
         is_null_window = tree.type[row] != "PV"
+        # A move that has raised alpha shortens the searches of the others.
+        least = depth if is_null_window else max(depth - TUNE["raised_depth"], 1)
         moves = {text: board.parse_uci(text) for text in skips}
         noisy = {text: board.is_capture(move) or bool(move.promotion) for text, move in moves.items()}
-        quiet_searches = 0
-        for text in tree.searched(row):
-            move = board.parse_uci(text)
-            quiet_searches += not (board.is_capture(move) or move.promotion)
+        counted = len(tree.searched(row)) + sum(reason not in ("late-move", "excluded") for reason in skips.values())
         for text, reason in skips.items():
             move = moves[text]
             if reason == "late-move":
-                limit = (TUNE["lmp_base"] + depth * depth) // (2 - tree.improving[row])
                 assert not noisy[text]
-                assert quiet_searches == limit
+                assert counted >= (TUNE["lmp_base"] + least * least) // (2 - tree.improving[row])
             elif reason == "futility":
-                assert not noisy[text]
                 assert not board.is_check()
-                assert not is_null_window or evaluation + TUNE["futility_base"] <= alpha
+                assert not move.promotion
             elif reason == "history":
                 assert not noisy[text]
             elif reason == "exchange-quiet":
@@ -201,11 +199,14 @@ def test_reasons_for_skipping_are_true(tree: Tree) -> None:
                 assert exchange_value(board, move) < 0
             elif reason == "exchange-noisy":
                 assert noisy[text]
-                assert exchange_value(board, move) < -TUNE["see_noisy_margin"] * depth
+                assert exchange_value(board, move) < -TUNE["see_noisy_margin"] * least
             elif reason == "delta":
-                victim = chess.PAWN if board.is_en_passant(move) else board.piece_type_at(move.to_square)
-                hoped = evaluation + worth(victim) + TUNE["delta_margin"]
-                assert not is_null_window or hoped <= max(alpha, evaluation)
+                assert not board.gives_check(move)
+                assert not is_null_window or tree.estimate[row] + TUNE["delta_margin"] <= alpha
+            elif reason == "enough":
+                assert not board.is_check()
+                assert not board.gives_check(move)
+                assert len(tree.searched(row)) + len(skips) > TUNE["quiescence_moves"]
             elif reason == "exchange-quiescence":
                 assert exchange_value(board, move) < -TUNE["quiescence_see_margin"]
             elif reason == "evasions":

@@ -49,8 +49,9 @@ def test_hooks_are_nothing_in_the_playing_build() -> None:
         tracing.entered_quiescence(worker, value, value, value)
         tracing.shortened(worker, value)
         tracing.evaluated(worker, value, value, 0)
-        tracing.evaluated_quiescence(worker, value)
+        tracing.evaluated_quiescence(worker, value, value)
         tracing.skipped(worker, value, value, tracing.DELTA)
+        tracing.skips_quiets(worker, value)
         tracing.skipped_rest(worker, value)
         worker.nodes += 1
         return tracing.ended(worker, tracing.CUTOFF if value > worker.nodes else tracing.TT_CUTOFF, value + 1)
@@ -105,7 +106,7 @@ def test_codes_and_keys_agree() -> None:
     reasons = (
         "STOPPED DRAW_BY_RULE MATE_DISTANCE TT_CUTOFF REVERSE_FUTILITY NULL_MOVE PROBCUT MULTI_CUT CUTOFF "
         "ALL_MOVES ONLY_MOVE CHECKMATE STALEMATE STAND_PAT HORIZON LATE_MOVE FUTILITY EVASION_LIMIT BAD_HISTORY "
-        "EXCHANGE_QUIET EXCHANGE_NOISY DELTA EXCHANGE_QUIESCENCE EXCLUDED"
+        "EXCHANGE_QUIET EXCHANGE_NOISY DELTA ENOUGH EXCHANGE_QUIESCENCE EXCLUDED"
     ).split()
     searches = "WINDOW VERIFY SINGULAR NULL PROBE PROBCUT_SEARCH MOVE FULL_DEPTH OPEN_WINDOW".split()
     for names, table in ((reasons, REASONS), (searches, SEARCHES), (["PV", "CUT", "ALL"], chess_document.TYPES)):

@@ -7,11 +7,19 @@ import numpy as np
 import pytest
 
 from engine.board.convert import decode, encode, from_board
-from engine.compiler.jit import subkernel
+from engine.compiler.jit import kernel, subkernel
 from search import tunables
 from search.deepening import Deepening, Root
 from search.kernels.alphabeta import MANY_CUTOFFS, search_root
-from search.kernels.history import HISTORY_LIMIT, gravity
+from search.kernels.history import (
+    BONUS_LESS,
+    BUTTERFLY_LIMIT,
+    CAPTURE_LIMIT,
+    CONTINUATION_LIMIT,
+    gravity,
+    punish_refuted_move,
+    reward_prior_move,
+)
 from search.kernels.score import INFINITE, LOWER, MATE
 from search.kernels.transposition import allocate_table, store
 from search.kernels.worker import CORRECTION_LIMIT, NO_CONTINUATION, new_worker, set_tunables
@@ -116,9 +124,12 @@ def test_root_nodes_add_up() -> None:
 def test_histories_are_fed_and_stay_within_their_limit() -> None:
     worker = root(FENS[1])
     search_root(worker, allocate_table(4), 10, -INFINITE, INFINITE)
-    for name in ("butterfly_history", "capture_history", "continuation_history"):
-        values = worker[name].astype(np.int64)
-        assert 0 < np.abs(values).max() <= HISTORY_LIMIT
+    for name, limit in (
+        ("butterfly_history", BUTTERFLY_LIMIT),
+        ("capture_history", CAPTURE_LIMIT),
+        ("continuation_history", CONTINUATION_LIMIT),
+    ):
+        assert 0 < np.abs(worker[name].astype(np.int64)).max() <= limit
     assert not worker["continuation_history"][NO_CONTINUATION].any()
     for name in ("pawn_corrections", "non_pawn_corrections", "continuation_corrections"):
         values = worker[name].astype(np.int64)
@@ -135,18 +146,19 @@ def test_histories_are_fed_and_stay_within_their_limit() -> None:
 )
 def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None:
     worker = root(FENS[1])
-    set_tunables(worker, {name: 0})
+    set_tunables(worker, {name: 0, "eval_change_weight": 0})
     search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
     for other in ("butterfly_history", "continuation_history", "capture_history"):
         assert worker[other].any() == (other != table)
 
 
-def test_earlier_counts_of_cutoffs_do_not_matter() -> None:
-    """The search resets every count before it reads it."""
+def test_what_earlier_searches_left_in_the_stack_does_not_matter() -> None:
+    """The search resets everything before it reads it."""
     searched = []
     for left in (0, 99):
         worker = root(FENS[1])
-        worker["stack"]["cutoffs"] = left
+        for name in ("cutoffs", "stat_score", "move_count", "double_extensions", "tt_hit", "threatened"):
+            worker["stack"][name] = left
         value = search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
         searched.append((value, int(worker["nodes"]), worker["stack"]["cutoffs"][1:8].tolist()))
     assert searched[0] == searched[1]
@@ -167,6 +179,12 @@ def test_the_table_knows_the_positions_of_pv_nodes() -> None:
     assert 10 < marked < len(words) / 2
 
 
+def bonus(depth: int) -> int:
+    """The full bonus of a search to `depth` plies with the default tunables, if it does not exceed the greatest one."""
+    row = tunables.BY_NAME
+    return (row["history_bonus_square"].default * depth + row["history_bonus_slope"].default) * depth - BONUS_LESS
+
+
 @subkernel
 def _store_lower(table: Any, key: Any, depth: Any, score: Any, move: Any) -> None:
     store(table, key, 1, 0, depth, score, LOWER, 0, move, 0)
@@ -183,50 +201,68 @@ def test_a_quiet_tt_move_that_cuts_off_gets_its_share() -> None:
         assert search_root(worker, table, 5, 299, 300) == 300
         assert worker["nodes"] == 0
         learnt = worker["butterfly_history"].astype(np.int64)
-        expected = 5 * tunables.BY_NAME["history_bonus_slope"].default * share // 100 if stored == move else 0
+        expected = bonus(5) * share // 100 if stored == move else 0
         assert learnt[1, 0, 0, chess.E2, chess.E4] == expected
         assert np.count_nonzero(learnt) == (expected != 0)
 
 
+@kernel
+def _reward_prior_move(worker: Any, twice: Any) -> None:
+    reward_prior_move(worker, np.int64(2), np.int64(5), twice)
+
+
+@kernel
+def _punish_refuted_move(worker: Any) -> None:
+    punish_refuted_move(worker, np.int64(2), np.int64(5))
+
+
 @pytest.mark.parametrize("share", [0, 50, 100])
-def test_a_quiet_move_without_an_answer_gets_its_share(share: int) -> None:
-    """No answer to 1. e4 wins a queen, so 1. e4 learns at ply 1, and then at the root, where it fails high."""
-    worker, slope = root(chess.STARTING_FEN), 100
-    worker["root_moves"][0] = encode(chess.Board(), chess.Move.from_uci("e2e4"))
-    worker["root_count"] = 1
-    values = {"prior_move_share": share, "butterfly_share": 100, "history_bonus_slope": slope}
-    set_tunables(worker, tunables.plain() | values)
-    assert search_root(worker, allocate_table(1), 2, -900, -899) > -899 + worker["tune"]["clear_cutoff_margin"]
-    learnt = worker["butterfly_history"].astype(np.int64)
-    assert learnt[1, 0, 0, chess.E2, chess.E4] == gravity(slope * share // 100, 3 * slope, HISTORY_LIMIT)
-    assert np.count_nonzero(learnt) == 1
+@pytest.mark.parametrize(("uci", "learns"), [("g1f3", True), ("e4d5", False)])
+def test_the_last_move_gets_its_share_for_having_no_answer_or_a_malus_for_a_good_one(
+    share: int, uci: str, learns: bool
+) -> None:
+    """Only a quiet move learns, as an answer to the move before it and as a follow-up of none."""
+    board = chess.Board("rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2")
+    move = chess.Move.from_uci(uci)
+    for call, factor in (
+        (lambda worker: _reward_prior_move(worker, np.bool_(False)), 1),
+        (lambda worker: _reward_prior_move(worker, np.bool_(True)), 2),
+        (_punish_refuted_move, -1),
+    ):
+        worker = new_worker()
+        set_tunables(worker, {"prior_move_share": share, "refuted_move_share": share})
+        worker["stack"][0]["continuation"] = earlier = 77
+        worker["stack"][1]["position"] = from_board(board)
+        worker["stack"][1]["move"] = encode(board, move)
+        call(worker)
+        expected = factor * (bonus(5) * share // 100) if learns else 0
+        number = 384 + 64 * (chess.KNIGHT - 1) + move.to_square
+        assert worker["continuation_history"][earlier, number] == expected
+        assert np.count_nonzero(worker["continuation_history"]) == (expected != 0)
 
 
-@pytest.mark.parametrize("malus", [100, 300])
-def test_moves_before_a_cutoff_lose_the_malus(malus: int) -> None:
+@pytest.mark.parametrize("slope", [400, 600])
+def test_moves_before_a_cutoff_lose_the_malus(slope: int) -> None:
     """The window asks for a mate at once, and the second move mates."""
     board = chess.Board("4k3/R7/8/8/8/8/8/4K2R w - - 0 1")
     worker = root(board.fen())
     worker["root_moves"][:2] = [encode(board, chess.Move.from_uci(uci)) for uci in ("a7a6", "h1h8")]
     worker["root_count"] = 2
-    set_tunables(worker, {"history_malus_slope": malus, "history_bonus_slope": 200, "butterfly_share": 100})
+    set_tunables(worker, {"history_bonus_slope": slope, "history_bonus_square": 0, "eval_change_weight": 0})
     assert search_root(worker, allocate_table(1), 1, MATE - 2, MATE - 1) == MATE - 1
     learnt = worker["butterfly_history"].astype(np.int64)[1]
-    assert learnt[:, :, chess.A7, chess.A6].sum() == -malus
-    assert learnt[:, :, chess.H1, chess.H8].sum() == 200
+    assert learnt[:, :, chess.A7, chess.A6].sum() == BONUS_LESS - slope
+    assert learnt[:, :, chess.H1, chess.H8].sum() == slope - BONUS_LESS
 
 
-def test_gravity_never_leaves_its_limits() -> None:
-    row = tunables.BY_NAME
-    bonus = row["history_bonus_max"].high * max(row["tt_move_share"].high, 100) // 100
-    share = max(row[f"{history}_share"].high for history in ("butterfly", "continuation", "capture"))
-    largest = max(bonus, row["history_malus_max"].high) * share // 100
-    assert largest <= HISTORY_LIMIT
+@pytest.mark.parametrize("limit", [BUTTERFLY_LIMIT, CAPTURE_LIMIT, CONTINUATION_LIMIT])
+@pytest.mark.parametrize("bonus", [100, 5_000, 100_000])
+def test_gravity_never_leaves_its_limits(limit: int, bonus: int) -> None:
     value = 0
-    for bonus in [largest] * 100 + [-largest] * 200:
-        value = gravity(value, bonus, HISTORY_LIMIT)
-        assert abs(value) <= HISTORY_LIMIT
-    assert value < -HISTORY_LIMIT + largest
+    for change in [bonus] * 1000 + [-bonus] * 2000:
+        value = gravity(value, change, limit)
+        assert abs(value) <= limit
+    assert value < -0.9 * limit
 
 
 @pytest.mark.parametrize("fen", [FENS[1], FENS[3]])

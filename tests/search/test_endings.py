@@ -129,7 +129,7 @@ def test_a_helper_is_not_asked_when_the_ending_is_solved(make: Callable[[int], S
 
 
 @pytest.mark.parametrize(
-    "limits", [Limits(depth=6), Limits(nodes=5000), Limits(mate=2), Limits(search_moves=("c6c1",), move_time=300)]
+    "limits", [Limits(depth=6), Limits(nodes=5000), Limits(mate=2), Limits(search_moves=("c6c1",), move_time=20)]
 )
 def test_with_other_limits_the_search_solves_nothing(searcher: Searcher, limits: Limits) -> None:
     assert last_info(searcher.search(game(ROOK), limits)).mate is None

@@ -13,8 +13,18 @@ from engine.board.convert import encode, write_board
 from engine.board.moves import MAX_MOVES, NO_MOVE
 from engine.compiler.jit import kernel
 from search import tunables
-from search.kernels.history import HISTORY_LIMIT
-from search.kernels.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, next_move, start, usable_tt_move
+from search.kernels.history import CAPTURE_LIMIT, find_threats
+from search.kernels.picker import (
+    ALL_QUIETS,
+    CHECKS_ONLY,
+    ESCAPES,
+    NO_QUIETS,
+    SLACK,
+    VICTIMS,
+    next_move,
+    start,
+    usable_tt_move,
+)
 from search.kernels.transposition import allocate_table
 from search.kernels.worker import NO_CONTINUATION, new_worker, set_tunables
 from search.theory.exchange import exchange_value
@@ -40,6 +50,11 @@ def _pick_all(worker: Any, table: Any, ply: Any, tt_move: Any, quiets: Any, skip
         count += 1
 
 
+@kernel
+def _find_threats(worker: Any, ply: Any) -> None:
+    find_threats(worker, ply)
+
+
 class Picker:
     """A worker with noise in its histories, and the moves of a board by code."""
 
@@ -49,7 +64,7 @@ class Picker:
         noise = np.random.default_rng(rng.randrange(1 << 30))
         for name in ("butterfly_history", "capture_history", "continuation_history"):
             shape = self.worker[name].shape
-            self.worker[name] = noise.integers(-HISTORY_LIMIT + 1, HISTORY_LIMIT, shape)
+            self.worker[name] = noise.integers(-CAPTURE_LIMIT + 1, CAPTURE_LIMIT, shape)
         self.worker["stack"]["continuation"] = NO_CONTINUATION
         self._moves = np.zeros(2 * MAX_MOVES, np.int32)
 
@@ -76,11 +91,13 @@ def is_noisy(board: chess.Board, move: chess.Move) -> bool:
 
 
 def stage(board: chess.Board, move: chess.Move) -> int:
-    """Good noisy moves 0, quiet moves 1, bad noisy moves 2."""
+    """Good noisy moves 0, quiet moves 1, bad noisy moves 2, without capture history."""
     if not is_noisy(board, move):
         return 1
-    wins = exchange_value(board, move) >= 0 and move.promotion in (None, chess.QUEEN)
-    return 0 if wins else 2
+    victim = chess.PAWN if board.is_en_passant(move) else board.piece_type_at(move.to_square)
+    value = int(VICTIMS[victim or 0] + VICTIMS[move.promotion or 0]) - (board.piece_type_at(move.from_square) or 0)
+    keeps = exchange_value(board, move) >= -value * SLACK // 1024 and move.promotion in (None, chess.QUEEN)
+    return 0 if keeps else 2
 
 
 def boards(rng: random.Random) -> list[chess.Board]:
@@ -112,6 +129,7 @@ def test_every_legal_move_comes_once_whatever_the_table_says() -> None:
 def test_stages_come_in_their_order() -> None:
     rng = random.Random(22)
     pick = Picker(rng)
+    pick.worker["capture_history"] = 0
     bad_noisy = 0
     for board in boards(rng):
         legal = codes(board)
@@ -219,6 +237,7 @@ def test_a_history_counts_by_its_weight(weight: str, back: int) -> None:
     prefer(knights[1], (back + 1) % 3, 50)
     for name in ("butterfly_weight", "answer_weight", "follow_up_weight"):
         set_tunables(pick.worker, {name: 128})
+    set_tunables(pick.worker, {"far_weight": 0})
     for number, best in ((128, 0), (66, 0), (62, 1), (0, 1)):
         set_tunables(pick.worker, {weight: number})
         assert pick(board)[0] == encode(board, knights[best])
@@ -259,7 +278,35 @@ def test_safe_checks_by_the_moving_piece_come_first(fen: str, move: str, raised:
     pick = Picker(random.Random(26))
     for name in ("butterfly_history", "capture_history", "continuation_history"):
         pick.worker[name] = 0
-    pick.worker["butterfly_history"] = tunables.BY_NAME["check_bonus"].default // 2
+    pick.worker["butterfly_history"] = tunables.BY_NAME["check_bonus"].default // 4
     pick.worker["butterfly_history"][int(board.turn), 0, 0, played.from_square, played.to_square] = 0
     place = [code for code in pick(board) if code in quiets].index(encode(board, played))
     assert place == (0 if raised else len(quiets) - 1)
+
+
+@pytest.mark.parametrize(
+    ("fen", "move", "escapes"),
+    [
+        pytest.param("6k1/8/8/3p4/4N3/8/8/6K1 w - - 0 1", "e4g3", True, id="knight"),
+        pytest.param("6k1/8/8/3p4/4N3/8/8/6K1 w - - 0 1", "g1h1", False, id="not-threatened"),
+        pytest.param("6k1/8/5p2/3p4/4N3/8/8/6K1 w - - 0 1", "e4g5", False, id="to-another-pawn"),
+        pytest.param("6k1/8/8/3b4/4R3/8/8/6K1 w - - 0 1", "e4a4", True, id="rook"),
+        pytest.param("6k1/8/8/3r4/4N3/8/8/6K1 w - - 0 1", "e4d2", False, id="attacked-by-greater-piece"),
+        pytest.param("r5k1/8/8/8/Q7/8/8/6K1 w - - 0 1", "a4b3", True, id="queen"),
+    ],
+)
+def test_pieces_that_escape_from_lesser_ones_come_first(fen: str, move: str, escapes: bool) -> None:
+    """The other quiet moves have a better history, by half of the least bonus for escapes."""
+    board, played = chess.Board(fen), chess.Move.from_uci(move)
+    pick = Picker(random.Random(29))
+    for name in ("butterfly_history", "capture_history", "continuation_history"):
+        pick.worker[name] = 0
+    better = int(ESCAPES[chess.KNIGHT]) // 4
+    pick.worker["butterfly_history"] = better
+    pick.worker["butterfly_history"][1, :, :, played.from_square, played.to_square] = 0
+    write_board(board, pick.worker["stack"][PLY]["position"])
+    _find_threats(pick.worker, PLY)
+    given = pick(board)
+    quiets = [legal for legal in (codes(board)[code] for code in given) if not is_noisy(board, legal)]
+    rivals = [legal for legal in quiets if legal.from_square != played.from_square]
+    assert all((quiets.index(played) < quiets.index(rival)) == escapes for rival in rivals)

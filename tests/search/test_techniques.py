@@ -10,7 +10,7 @@ from eval.network.format import shipped_network
 from search import tunables
 from search.benchmark import run_benchmark
 from search.explorer.chess_document import SWITCHES
-from search.kernels.history import HISTORY_LIMIT
+from search.kernels.history import BUTTERFLY_LIMIT, CONTINUATION_LIMIT
 from search.limits import Limits
 from search.searcher import Game, Searcher
 from search.techniques import BY_NAME, TECHNIQUES, Technique, named, switched_off
@@ -19,7 +19,7 @@ from search.timing import Budget, TimeManager
 #: Plies of the benchmark that show what a technique does. Histories have to be bad for some time before they count.
 #: What needs a clock shows at none, and verification only where null moves are deeper.
 DEPTH = 8
-DEPTHS = {"history-pruning": 11}
+DEPTHS = {"history-pruning": 11, "lmr-threatened": 11, "check-extension": 12}
 SHOWN_BY_NODES = [row for row in TECHNIQUES if not row.needs_clock and row.key != "null-move-verification"]
 
 
@@ -108,12 +108,12 @@ def test_no_move_is_reduced_without_late_move_reduction(tuned: Callable[..., Sea
     (reduction,) = named(["late-move-reduction"])
     without = nodes(tuned(reduction))
     assert nodes(tuned(reduction, deeper_margin=10, shallower_margin=40)) == without
-    assert nodes(tuned(reduction, lmr_pv=0, lmr_tt_pv=0, lmr_noisy=0, lmr_check=0)) == without
-    assert nodes(tuned(reduction, hindsight_margin=0)) == without
+    assert nodes(tuned(reduction, research_share=0)) == without
     assert nodes(tuned(deeper_margin=10, shallower_margin=40)) != nodes(tuned())
     # The histories only add a rounding, even with the largest weights.
-    weights = sum(tunables.BY_NAME[f"{history}_weight"].high for history in ("butterfly", "answer", "follow_up"))
-    assert 0 <= -(100 * -weights * HISTORY_LIMIT // 128 // reduction.off["lmr_history_divisor"]) <= 1
+    weights = sum(tunables.BY_NAME[f"{history}_weight"].high for history in ("answer", "follow_up", "far"))
+    most = weights * CONTINUATION_LIMIT + tunables.BY_NAME["butterfly_weight"].high * BUTTERFLY_LIMIT
+    assert 0 <= -(100 * -most // 128 // reduction.off["lmr_history_divisor"]) <= 1
 
 
 def test_each_scale_of_time_is_one_without_it() -> None:
