@@ -130,6 +130,6 @@ def test_tunables_are_chosen_by_name_and_wildcard() -> None:
     assert select([*TUNABLES, switch]) == tuple(row for row in TUNABLES if row.high - row.low >= 2 * row.step)
     assert select([*TUNABLES, switch], ["Switch"]) == (switch,)
     names = {tunable.name for tunable in select(TUNABLES, ["rfp_*", "lmr_cut_?ode"])}
-    assert names == {"rfp_depth", "rfp_margin", "lmr_cut_node"}
+    assert names == {"rfp_depth", "rfp_margin", "rfp_history_divisor", "lmr_cut_node"}
     with pytest.raises(SpsaError, match="'rpf_\\*'"):
         select(TUNABLES, ["rpf_*"])

@@ -230,7 +230,8 @@ def test_the_last_move_gets_its_share_for_having_no_answer_or_a_malus_for_a_good
         (_punish_refuted_move, -1),
     ):
         worker = new_worker()
-        set_tunables(worker, {"prior_move_share": share, "refuted_move_share": share})
+        shares = {"prior_move_share": share, "refuted_move_share": share, "continuation_share": 100}
+        set_tunables(worker, shares)
         worker["stack"][0]["continuation"] = earlier = 77
         worker["stack"][1]["position"] = from_board(board)
         worker["stack"][1]["move"] = encode(board, move)
@@ -248,7 +249,8 @@ def test_moves_before_a_cutoff_lose_the_malus(slope: int) -> None:
     worker = root(board.fen())
     worker["root_moves"][:2] = [encode(board, chess.Move.from_uci(uci)) for uci in ("a7a6", "h1h8")]
     worker["root_count"] = 2
-    set_tunables(worker, {"history_bonus_slope": slope, "history_bonus_square": 0, "eval_change_weight": 0})
+    bonuses = {"history_bonus_slope": slope, "history_bonus_square": 0, "butterfly_share": 100}
+    set_tunables(worker, bonuses | {"eval_change_weight": 0})
     assert search_root(worker, allocate_table(1), 1, MATE - 2, MATE - 1) == MATE - 1
     learnt = worker["butterfly_history"].astype(np.int64)[1]
     assert learnt[:, :, chess.A7, chess.A6].sum() == BONUS_LESS - slope

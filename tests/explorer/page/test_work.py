@@ -146,5 +146,7 @@ def test_the_page_shows_what_a_stopped_search_of_chess_has_recorded(shown: Shown
     shown.settle()
     assert shown.message.startswith("Stopped. The page shows the search so far: ")
     assert shown.page.is_visible("#board svg")
-    assert len(shown.table("iteration-table")) >= 6
-    assert shown.table("iteration-table")[-1][1] == "-"
+    scores = [row[1] for row in shown.table("iteration-table")]
+    assert len(scores) >= 6
+    # The last iteration has no score, unless the stop came just after it.
+    assert "-" not in scores[:-1]
