@@ -56,13 +56,13 @@ TUNABLES: Final = (
     # Reverse futility: greatest depth; margin for each ply of depth, centipawns; the stat_score of the last move
     # that is worth a centipawn.
     Tunable("rfp_depth", 8, 4, 12, 1),
-    Tunable("rfp_margin", 79, 30, 150, 12),
+    Tunable("rfp_margin", 52, 30, 150, 12),
     Tunable("rfp_history_divisor", 629, 200, 3000, 100),
     # Null move: least depth; how far the static evaluation must exceed beta at depth 0 and how much less for each ply,
     # centipawns; the least stat_score of the last move that forbids it; R = base + depth / divisor + min((eval - beta)
     # / eval divisor, eval max). The null move is searched to depth - R.
     Tunable("nmp_depth", 1, 1, 5, 1),
-    Tunable("nmp_static_base", 88, 0, 300, 24),
+    Tunable("nmp_static_base", 60, 0, 300, 24),
     Tunable("nmp_static_slope", 11, 0, 30, 2),
     Tunable("nmp_history_max", 19831, 5000, 60000, 2000),
     Tunable("nmp_base", 5, 2, 6, 1),
@@ -107,12 +107,10 @@ TUNABLES: Final = (
     Tunable("lmr_base", 148, 0, 250, 20),
     Tunable("lmr_factor", 39, 25, 70, 4),
     Tunable("lmr_history_divisor", 20483, 6000, 40000, 2000),
-    # Changes of the reduction, in hundredths of a ply. Smaller: in PV nodes, and there for each 1 / (depth + 3); where
-    # the position was in a PV node; after many moves of the parent; if the TT move is quiet and singular; for a
-    # threatened piece; for a window as wide as the root's. Larger: if the side to move is not improving; if
-    # a cutoff is expected.
+    # Changes of the reduction, in hundredths of a ply. Smaller: in PV nodes; where the position was in a PV node; after
+    # many moves of the parent; if the TT move is quiet and singular; for a threatened piece; for a window as wide as
+    # the root's. Larger: if the side to move is not improving; if a cutoff is expected.
     Tunable("lmr_pv", 118, 0, 300, 30),
-    Tunable("lmr_pv_shallow", 990, 0, 3000, 200),
     Tunable("lmr_tt_pv", 185, 0, 400, 30),
     Tunable("lmr_late_parent", 88, 0, 300, 30),
     Tunable("lmr_singular", 115, 0, 300, 30),
@@ -239,7 +237,6 @@ NO_REDUCTION: Final = {
     "lmr_factor": 0,
     "lmr_history_divisor": 1_000_000_000,
     "lmr_pv": 0,
-    "lmr_pv_shallow": 0,
     "lmr_tt_pv": 0,
     "lmr_late_parent": 0,
     "lmr_singular": 0,

@@ -79,6 +79,15 @@ STAT_MEAN = 5_000
 #: A move whose table of reductions says at least this much more than lmr_base is reduced more if not improving.
 LEAST_NOT_IMPROVING = 90
 
+#: A node that fails low gives its last move a bonus from this depth on, and twice the bonus if its score is further
+#: below alpha than this many centipawns for each ply of depth.
+UNANSWERED_DEPTH = 5
+UNANSWERED_MARGIN = 32
+
+#: The least depth of the cut in check (block 10), and how many plies shallower the TT's search may be.
+CHECK_CUT_DEPTH = 2
+CHECK_CUT_SLACK = 3
+
 #: A node that fails low passes for a PV node if its parent does and its depth is greater than this.
 TT_PV_DEPTH = 3
 
@@ -116,6 +125,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
     frame.pv_length = 0
     frame.move_count = 0
+    doubles = worker.stack[ply - 1].double_extensions if ply > 0 else np.int64(0)
+    frame.double_extensions = doubles
     is_pv = beta - alpha > 1
     if ply == 0:
         worker.root_window = beta - alpha
@@ -233,8 +244,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     if may_prune_node and beta > -MATE_BOUND and eval < MATE_BOUND:
         # 8. Reverse futility: if eval is this far above beta, the opponent is unlikely to catch up in time.
         #      when     depth <= rfp_depth, the position was not in a PV node
-        #      formula  eval - rfp_margin * (depth - improving) - the last move's stat_score (block 15) /
-        #               rfp_history_divisor >= beta, and eval >= beta; returns eval
+        #      formula  eval - rfp_margin * (depth - improving) - the stat_score of the last frame (block 15)
+        #               / rfp_history_divisor >= beta, and eval >= beta; returns eval
         #      worth    +127.3 +- 16.1  [ledger: reverse-futility-tuned]
         if depth <= tune.rfp_depth and frame.tt_pv == 0 and eval >= beta:
             margin = tune.rfp_margin * (depth - improving) + before.stat_score // tune.rfp_history_divisor
@@ -325,9 +336,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     store(tt, position.key, worker.generation, ply, proved, score, LOWER, raw_eval, move, tt_pv)
                     return trace.ended(worker, trace.PROBCUT, score)
 
-    # In check there is no evaluation, but the TT's bound may say enough.
-    #      when     in check, not a PV node, not a singular search, depth >= 2, a noisy TT move, tt_depth >= depth - 3,
-    #               neither beta nor tt_score is a mate
+    #     In check there is no evaluation, but the TT's bound may say enough.
+    #      when     in check, not at the root, not a PV node, not a singular search, depth >= CHECK_CUT_DEPTH, a noisy
+    #               TT move, tt_depth >= depth - CHECK_CUT_SLACK, neither beta nor tt_score is a mate, tt_cutoffs is not
+    #               0
     #      formula  tt_score, a lower bound, >= beta + check_probcut_margin; returns that sum
     #      worth    -4.8 +- 18.0  [ledger: check-probcut-timed]
     if (
@@ -335,10 +347,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         and not is_pv
         and ply > 0
         and excluded == NO_MOVE
-        and depth >= 2
+        and depth >= CHECK_CUT_DEPTH
         and noisy_tt_move
         and tt_bound & LOWER != 0
-        and tt_depth >= depth - 3
+        and tt_depth >= depth - CHECK_CUT_SLACK
         and tt_score >= beta + tune.check_probcut_margin
         and abs(tt_score) < MATE_BOUND
         and abs(beta) < MATE_BOUND
@@ -359,7 +371,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
     # 12. Singular extension: if all other moves fail low against the TT's score minus a margin, the TT move is probably
     #     the only good one and is searched deeper. If another scores beta or more, there are probably two refutations.
-    #      when     depth >= singular_depth, in PV nodes that were PV nodes before singular_depth + singular_pv_extra;
+    #      when     depth >= singular_depth, or singular_depth + singular_pv_extra in a PV node whose TT entry says so;
     #               a TT move; tt_score is a lower bound or exact and not a mate; tt_depth >= depth - singular_tt_slack;
     #               not at the root, not in a singular search; ply < MAX_PLY / 2 and ply < 2 * root_depth
     #      formula  singular_beta = tt_score - singular_margin / 100 * depth; singular_pv_margin is added to the margin
@@ -372,8 +384,6 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #               else if tt_score <= alpha and tt_score <= score: 1 ply less
     #      worth    +32.8 +- 15.0  [ledger: singular-extension-tuned]
     extension = np.int64(0)
-    frame.double_extensions = before.double_extensions if ply > 0 else np.int64(0)
-    doubles = frame.double_extensions
     if (
         ply > 0
         and depth >= tune.singular_depth + tune.singular_pv_extra * (is_pv and was_pv != 0)
@@ -388,7 +398,6 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         singular_beta = tt_score - margin * depth // 100
         half_depth = (depth - 1) // 2
         frame.excluded = tt_move
-        frame.move_count = 1
         trace.searching(worker, trace.SINGULAR, depth - half_depth, 0)
         score = alpha_beta(worker, tt, ply, half_depth, singular_beta - 1, singular_beta, cut_node)
         frame.excluded = NO_MOVE
@@ -455,10 +464,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         if move_count == 2:
             squares, hiders = check_squares(position), hiders_of_sliders(position)
         reduction = worker.reductions[min(depth, 63), min(move_count, 63)]
-        if is_pv:
-            reduction -= tune.lmr_window * (beta - alpha) // max(worker.root_window, 1)
         if improving == 0 and reduction >= tune.lmr_base + LEAST_NOT_IMPROVING:
             reduction += tune.lmr_not_improving
+        if is_pv:
+            reduction -= tune.lmr_window * (beta - alpha) // max(worker.root_window, 1)
 
         # 14. Pruning of late moves: moves that the ordering puts last are seldom best.
         #      when     not at the root, a searched move avoids mate, and the side to move has a piece other than pawns,
@@ -466,17 +475,17 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         if ply > 0 and best_score > -MATE_BOUND and has_non_pawn_material(position, position.turn):
             # Late move pruning: if this many moves have failed, later quiet ones most likely fail, too.
             #   when     quiet moves after this one
-            #   formula  move_count >= lmp_limit = lmp_base + depth * depth, half of that if not improving; moves that
-            #            are skipped below count, too
+            #   formula  move_count >= lmp_limit = lmp_base + depth * depth, half of that if not improving, with the
+            #            depth before any move has raised alpha; moves that are skipped below count, too
             #   worth    +62.1 +- 15.7  [ledger: late-move-pruning-tuned]
-            if move_count >= lmp_limit and frame.skip_quiets == 0:
+            if move_count >= lmp_limit:
                 frame.skip_quiets = 1
-                trace.skips_quiets(worker, ply)
             # The depth minus the reduction of block 15 without its other terms.
             lmr_depth = max(depth - 1 - reduction // 100, 0)
             if not is_quiet or (tune.exempt_checks != 0 and is_check(position, move, squares, hiders)):
                 # SEE pruning of noisy moves: the remaining depth is unlikely to win back the lost material. It is the
-                # only pruning of quiet checks, because the evaluation says little about them.
+                # only pruning of early quiet checks, because the evaluation says little about them. (Once late move
+                # pruning skips the quiet moves, the picker returns no quiet check, either.)
                 #   when     depth <= see_depth
                 #   formula  SEE < -see_noisy_margin * depth
                 #   worth    of noisy and quiet moves together  +63.9 +- 15.9  [ledger: exchange-pruning-tuned]
@@ -532,10 +541,12 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         # 15. Late move reduction, in hundredths of a ply: moves far down the list are seldom best.
         #      when     depth >= LMR_MIN_DEPTH, from the second move on (third at the first two plies of the PV); not
         #               noisy moves of positions that were in a PV node, unless a cutoff is expected late
-        #      formula  lmr_base + lmr_factor * ln(depth) * ln(move_count) - lmr_window * the window over that of the
-        #               root, lmr_not_improving if that is large enough, plus the terms below, one per line. At least
-        #               one ply is left. A negative reduction makes the search a ply deeper
-        #               stat_score = the move's history - STAT_MEAN, one ply for each lmr_history_divisor
+        #      formula  lmr_base + lmr_factor * ln(depth) * ln(move_count); lmr_not_improving if that is at least
+        #               lmr_base + LEAST_NOT_IMPROVING; in PV nodes minus lmr_window * the window over that of the root;
+        #               the terms below, one per line (no lmr_tt_pv in a PV node whose TT bound says that it fails low).
+        #               At least one ply is left. A negative reduction makes the search a ply deeper
+        #               stat_score = the move's history (0 if noisy) - STAT_MEAN, one ply for each lmr_history_divisor;
+        #               other moves leave the frame's stat_score as it is
         #      worth    of lmr_tt_pv  +3.1 +- 17.9  [ledger: lmr-tt-pv-timed]
         #               of lmr_tt_noisy  -9.6 +- 17.6  [ledger: lmr-tt-noisy-timed]
         #               of lmr_late_parent  -2.6 +- 17.4  [ledger: lmr-late-parent-timed]
@@ -563,7 +574,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 depth >= THREATENED_DEPTH and frame.threatened & bit(move_origin(move)) != U0
             )
             if is_pv:
-                reduction -= tune.lmr_pv + tune.lmr_pv_shallow // (depth + 3)
+                reduction -= tune.lmr_pv
             reduced_depth = min(max(new_depth - reduction // 100, 1), new_depth + 1)
 
         # 16. Principal variation search: the first move gets the full window. The others get a null window, often at
@@ -572,7 +583,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #      formula  first move: (alpha, beta); others: (alpha, alpha + 1), reduced. If reduced and score > alpha:
         #               the same window to the full depth, a ply deeper if score > alpha + deeper_margin, a ply
         #               shallower if score < best_score + shallower_margin. Then, if alpha < score < beta (at the root:
-        #               alpha < score): (alpha, beta)
+        #               alpha < score): (alpha, beta), below the root at most to depth
         #      worth    of the ply deeper or shallower  -1.6 +- 17.9  [ledger: deeper-shallower-timed]
         score = alpha + 1  # for the compiler: every path below sets it
         if move_count > 1:
@@ -586,7 +597,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 if reduced_depth < new_depth:
                     trace.searching(worker, trace.FULL_DEPTH, 0, new_depth - depth + 1)
                     score = -alpha_beta(worker, tt, ply + 1, new_depth, -alpha - 1, -alpha, 1 - cut_node)
-                # The move did better than expected, or it only seemed so (the idea is Stockfish's).
+                # The move did better than expected, or it only seemed so: research_share % of a bonus or malus for its
+                # continuation histories (the idea is Stockfish's).
                 #   worth    -2.8 +- 18.1  [ledger: research-bonus-timed]
                 if is_quiet and worker.aborted == 0:
                     learnt = tune.research_share * history_bonus(worker, new_depth) // 100
@@ -633,13 +645,14 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     # from a search a ply deeper if best_score > beta + clear_cutoff_margin.
     #   worth    of the ply more  +5.8 +- 8.2  [ledger: idea-bonus-depth]
     # If none raised it, the last move has no answer and gets prior_move_share % of a bonus, twice in PV and cut nodes
-    # or if best_score is far below alpha (as in Stockfish).
-    #   when     not at the root, best_score is not a mate against us; depth >= 5 or a PV node
+    # or if best_score < alpha - UNANSWERED_MARGIN * depth (as in Stockfish).
+    #   when     not at the root, best_score is not a mate against us; depth >= UNANSWERED_DEPTH or a PV node; also in
+    #            singular searches
     #   worth    +13.1 +- 17.4  [ledger: prior-move-bonus-timed]
     if best_move != NO_MOVE:
         update_histories(worker, ply, depth, best_move, best_score > beta + tune.clear_cutoff_margin)
-    elif ply > 0 and best_score > -MATE_BOUND and (depth >= 5 or is_pv):
-        twice = is_pv or cut_node != 0 or best_score < original_alpha - 32 * depth
+    elif ply > 0 and best_score > -MATE_BOUND and (depth >= UNANSWERED_DEPTH or is_pv):
+        twice = is_pv or cut_node != 0 or best_score < original_alpha - UNANSWERED_MARGIN * depth
         reward_prior_move(worker, ply, depth, twice)
 
     # 17. Store the result, and its difference from static_eval in the correction history.

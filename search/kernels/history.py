@@ -33,7 +33,7 @@ CAPTURE_LIMIT = 10_692
 #: The weights of the histories of a quiet move are in units of 1 / (1 << WEIGHT_SHIFT).
 WEIGHT_SHIFT = 7
 
-#: What is taken from the bonus at every depth, so that a cutoff at depth 1 teaches nothing.
+#: What is taken from the bonus at every depth, so that the bonus of depth 1 is 0.
 BONUS_LESS = 349
 
 #: The largest absolute change of a butterfly history after a move that changed the evaluation.
@@ -119,7 +119,7 @@ def quiet_history(worker, ply, rows, move):
     """Returns the history of a quiet move and, for pruning, the plain sum of its continuation histories, two int64.
 
     The history is the sum of its butterfly and continuation histories, each times its weight / 128. `rows` are the
-    position's `history_rows`: who needs many histories looks them up once.
+    position's `history_rows`, which callers look up once for each node.
     """
     tune = worker.tune
     position = worker.stack[ply].position
@@ -262,8 +262,8 @@ def update_histories(worker, ply, depth, best, is_clear):
 
     A quiet `best` gets the bonus of `depth`, or with `is_clear` that of a ply more, and the other quiet moves tried get
     the same as a malus. Captures get the bonus, and other captures tried the malus, of a ply more. A promotion without
-    capture has no history. If the node cut off the first move after the TT move of the node before, that move gets a
-    malus, too.
+    capture has no history. If the move that led here was the first of its node, or the second if the TT had an entry
+    there, it gets a malus, too.
     """
     frame = worker.stack[ply]
     position = frame.position

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from engine.board.bits import U0
@@ -30,10 +32,8 @@ from search.limits import MAX_PLY
 #: worth  +9.6 +- 18.0  [ledger: quiescence-checks-timed]
 CHECK_PLIES = 1
 
-
-#: What a victim is worth in centipawns of the evaluation, by piece type. (The proportions are
-#: those of Stockfish 15.1.)
-VICTIM_WORTH = np.array([0, 108, 442, 474, 715, 1390, 0], np.int64)
+#: What a victim is worth in centipawns of the evaluation, by piece type. (The proportions are those of Stockfish 15.1.)
+VICTIM_WORTH: Final = np.array([0, 108, 442, 474, 715, 1390, 0], np.int64)
 
 
 @subkernel

@@ -14,7 +14,6 @@ the same decisions. When the records are full, the search continues, and its vis
     evaluated             after the static evaluation: its value
     evaluated_quiescence  after the static evaluation in quiescence: its value, and that of standing pat
     skipped               when a move is skipped: the reason
-    skips_quiets          when late move pruning begins
     skipped_rest          after the last move: the quiet moves that the picker did not return
     ended                 when a node returns: its value and the reason for its end
 
@@ -122,8 +121,8 @@ NODE: Final = np.dtype(
 #: A move that the node of row `node` skipped.
 SKIP: Final = np.dtype([("node", np.int32), ("move", np.uint16), ("reason", np.int16)])
 
-#: The state of one ply: the moves that were searched or skipped, and why the remaining quiet moves are skipped.
-LEVEL: Final = np.dtype([("seen", np.int32, (MAX_MOVES,)), ("seen_count", np.int64), ("rest", np.int64)], align=True)
+#: The state of one ply: the moves that were searched or skipped.
+LEVEL: Final = np.dtype([("seen", np.int32, (MAX_MOVES,)), ("seen_count", np.int64)], align=True)
 
 TRACE: Final = np.dtype(
     [
@@ -220,21 +219,13 @@ def skipped(worker, ply, move, reason):
 
 
 @hook
-def skips_quiets(worker, ply):
-    """Records that late move pruning skips the quiet moves that remain at `ply`."""
-    worker.recording.levels[ply].rest = LATE_MOVE
-
-
-@hook
 def skipped_rest(worker, ply):
     """After the last move, records the quiet moves that the picker did not return, if the node skipped them."""
     trace = worker.recording
     frame = worker.stack[ply]
     if trace.unrecorded > 0 or frame.skip_quiets == 0:
         return
-    reason = np.int64(EVASION_LIMIT)
-    if trace.nodes[trace.current].quiescence == 0:
-        reason = trace.levels[ply].rest
+    reason = np.int64(LATE_MOVE if trace.nodes[trace.current].quiescence == 0 else EVASION_LIMIT)
     count = generate_quiets(frame.position, trace.scratch, 0)
     for index in range(count):
         move = np.int64(trace.scratch[index])

@@ -51,7 +51,6 @@ def test_hooks_are_nothing_in_the_playing_build() -> None:
         tracing.evaluated(worker, value, value, 0)
         tracing.evaluated_quiescence(worker, value, value)
         tracing.skipped(worker, value, value, tracing.DELTA)
-        tracing.skips_quiets(worker, value)
         tracing.skipped_rest(worker, value)
         worker.nodes += 1
         return tracing.ended(worker, tracing.CUTOFF if value > worker.nodes else tracing.TT_CUTOFF, value + 1)

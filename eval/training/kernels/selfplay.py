@@ -48,6 +48,7 @@ from eval.training.kernels.records import (
     put_piece,
 )
 from search.kernels.aspiration import search_iteration
+from search.kernels.history import find_threats
 from search.kernels.picker import ALL_QUIETS, next_move, start
 from search.kernels.score import NO_SCORE
 from search.kernels.transposition import GENERATIONS
@@ -248,6 +249,7 @@ def _prepare_root(worker, table):
         frame.move = NO_MOVE
         frame.excluded = NO_MOVE
         frame.continuation = NO_CONTINUATION
+    find_threats(worker, 0)
     start(worker, 0, NO_MOVE, ALL_QUIETS)
     worker.root_count = 0
     move = next_move(worker, table, 0)
