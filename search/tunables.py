@@ -56,13 +56,13 @@ TUNABLES: Final = (
     # Reverse futility: greatest depth; margin for each ply of depth, centipawns; the stat_score of the last move
     # that is worth a centipawn.
     Tunable("rfp_depth", 8, 4, 12, 1),
-    Tunable("rfp_margin", 52, 30, 150, 12),
+    Tunable("rfp_margin", 70, 30, 150, 12),
     Tunable("rfp_history_divisor", 629, 200, 3000, 100),
     # Null move: least depth; how far the static evaluation must exceed beta at depth 0 and how much less for each ply,
     # centipawns; the least stat_score of the last move that forbids it; R = base + depth / divisor + min((eval - beta)
     # / eval divisor, eval max). The null move is searched to depth - R.
     Tunable("nmp_depth", 1, 1, 5, 1),
-    Tunable("nmp_static_base", 60, 0, 300, 24),
+    Tunable("nmp_static_base", 88, 0, 300, 24),
     Tunable("nmp_static_slope", 11, 0, 30, 2),
     Tunable("nmp_history_max", 19831, 5000, 60000, 2000),
     Tunable("nmp_base", 5, 2, 6, 1),
