@@ -67,9 +67,6 @@ THREATENED_DEPTH = 10
 #: Checks are extended only if the static evaluation is further from 0 than this, in centipawns.
 CLEAR_EVAL = 42
 
-#: How much capture history is worth a centipawn.
-CAPTURE_DIVISOR = 12
-
 #: At most this many moves of a line are extended by two plies.
 MOST_DOUBLES = 10
 

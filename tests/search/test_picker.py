@@ -82,6 +82,13 @@ class Picker:
         return [int(move) for move in self._moves[:count]]
 
 
+def _without_histories(seed: int) -> Picker:
+    pick = Picker(random.Random(seed))
+    for name in ("butterfly_history", "capture_history", "continuation_history"):
+        pick.worker[name] = 0
+    return pick
+
+
 def codes(board: chess.Board) -> dict[int, chess.Move]:
     return {encode(board, move): move for move in board.legal_moves}
 
@@ -206,9 +213,7 @@ def test_a_limited_player_sees_the_rest_of_the_moves() -> None:
 
 def test_better_history_comes_first() -> None:
     board = chess.Board()
-    pick = Picker(random.Random(25))
-    for name in ("butterfly_history", "capture_history", "continuation_history"):
-        pick.worker[name] = 0
+    pick = _without_histories(25)
     favourite = chess.Move.from_uci("b1c3")
     pick.worker["butterfly_history"][1, 0, 0, favourite.from_square, favourite.to_square] = 1
     assert pick(board)[0] == encode(board, favourite)
@@ -219,9 +224,7 @@ def test_better_history_comes_first() -> None:
 @pytest.mark.parametrize(("weight", "back"), [("butterfly_weight", 0), ("answer_weight", 1), ("follow_up_weight", 2)])
 def test_a_history_counts_by_its_weight(weight: str, back: int) -> None:
     """One history prefers Nc3 by 100, another one prefers Nf3 by 50."""
-    board, pick = chess.Board(), Picker(random.Random(28))
-    for name in ("butterfly_history", "capture_history", "continuation_history"):
-        pick.worker[name] = 0
+    board, pick = chess.Board(), _without_histories(28)
     pick.worker["stack"][PLY - 1]["continuation"] = 400
     pick.worker["stack"][PLY - 2]["continuation"] = 20
 
@@ -248,9 +251,7 @@ def test_a_history_counts_by_its_weight(weight: str, back: int) -> None:
 )
 def test_threats_select_the_butterfly_history(threats: tuple[int, ...], place: int) -> None:
     """Only where the opponent attacks neither square of a move, that move has a good history."""
-    pick = Picker(random.Random(27))
-    for name in ("butterfly_history", "capture_history", "continuation_history"):
-        pick.worker[name] = 0
+    pick = _without_histories(27)
     pick.worker["butterfly_history"][1, :, :, chess.B1, chess.C3] = -1
     pick.worker["butterfly_history"][1, 0, 0, chess.B1, chess.C3] = 1
     pick.worker["stack"]["threats"] = chess.SquareSet(threats).mask
@@ -275,9 +276,7 @@ def test_safe_checks_by_the_moving_piece_come_first(fen: str, move: str, raised:
     """The other quiet moves have a better history, by half of the bonus for checks."""
     board, played = chess.Board(fen), chess.Move.from_uci(move)
     quiets = [code for code, legal in codes(board).items() if not is_noisy(board, legal)]
-    pick = Picker(random.Random(26))
-    for name in ("butterfly_history", "capture_history", "continuation_history"):
-        pick.worker[name] = 0
+    pick = _without_histories(26)
     pick.worker["butterfly_history"] = tunables.BY_NAME["check_bonus"].default // 4
     pick.worker["butterfly_history"][int(board.turn), 0, 0, played.from_square, played.to_square] = 0
     place = [code for code in pick(board) if code in quiets].index(encode(board, played))
@@ -298,9 +297,7 @@ def test_safe_checks_by_the_moving_piece_come_first(fen: str, move: str, raised:
 def test_pieces_that_escape_from_lesser_ones_come_first(fen: str, move: str, escapes: bool) -> None:
     """The other quiet moves have a better history, by half of the least bonus for escapes."""
     board, played = chess.Board(fen), chess.Move.from_uci(move)
-    pick = Picker(random.Random(29))
-    for name in ("butterfly_history", "capture_history", "continuation_history"):
-        pick.worker[name] = 0
+    pick = _without_histories(29)
     better = int(ESCAPES[chess.KNIGHT]) // 4
     pick.worker["butterfly_history"] = better
     pick.worker["butterfly_history"][1, :, :, played.from_square, played.to_square] = 0
