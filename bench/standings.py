@@ -24,7 +24,7 @@ from search.tunables import TUNABLES
 
 GOAL: Final = "goal-"
 #: The suffixes of the ids of records that measure a technique; the first that exists counts.
-SUFFIXES: Final = ("timed", "tuned", "deep")
+SUFFIXES: Final = ("timed", "nodes", "tuned", "deep")
 _HEADING: Final = b"# Strength"
 
 

@@ -63,6 +63,7 @@ TECHNIQUES: Final = (
     ),
     Technique("check-extension", "extension of checks", _plain("check_extension_depth")),
     Technique("alpha-raised", "less depth for the other moves after one has raised alpha", _plain("raised_depth")),
+    Technique("fail-high-mean", "values above beta drawn towards it", _plain("fail_high_weight")),
     Technique("late-move-pruning", "late move pruning", _plain("lmp_base"), ("late-move",)),
     Technique("futility", "futility of quiet moves", _plain("futility_depth")),
     Technique("history-pruning", "history pruning", _plain("history_pruning_depth"), ("history",)),

@@ -127,19 +127,22 @@ TUNABLES: Final = (
     Tunable("shallower_margin", 7, 0, 40, 6),
     # Singular extension: least depth; how many plies more in PV nodes; how many plies shallower the TT entry may be;
     # margin for each ply of depth, in hundredths of a centipawn, and how much more where the position was in a PV node;
-    # further margin of a double extension, centipawns; how many plies shallower a TT move that is not singular is
-    # searched.
+    # further margin of a double extension, and beyond it that of a triple one, centipawns; how many plies shallower a
+    # TT move that is not singular is searched.
     Tunable("singular_depth", 5, 3, 10, 1),
     Tunable("singular_pv_extra", 2, 0, 4, 1),
     Tunable("singular_tt_slack", 3, 1, 5, 1),
     Tunable("singular_margin", 154, 30, 400, 30),
     Tunable("singular_pv_margin", 49, 0, 300, 30),
     Tunable("double_extension_margin", 11, 0, 60, 6),
+    Tunable("triple_extension_margin", 50, 0, 300, 20),
     Tunable("negative_extension", 2, 1, 4, 1),
     # Check extension: least depth. After a move has raised alpha: greatest depth at which the others are searched a ply
     # shallower.
     Tunable("check_extension_depth", 10, 4, 1000, 1),
     Tunable("raised_depth", 5, 0, 12, 1),
+    # After a fail high: the weight of beta in the value of the node; that of the best move's score is the depth.
+    Tunable("fail_high_weight", 1, 0, 4, 1),
     # Futility in quiescence: how far below alpha the estimate plus victim may be before a capture is skipped,
     # centipawns; how many moves are tried.
     Tunable("delta_margin", 73, 20, 300, 16),
@@ -267,6 +270,7 @@ OFF: Final = {
     "singular_depth": 1000,
     "check_extension_depth": 1000,
     "raised_depth": 0,
+    "fail_high_weight": 0,
     "delta_margin": 1_000_000,
     "quiescence_moves": 1_000_000,
     "quiescence_see_margin": 0,

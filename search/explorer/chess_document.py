@@ -60,7 +60,7 @@ REASONS: Final = (
     ("null-move", "even passing fails high, so a real move surely will"),
     ("probcut", "a shallower search of a capture scores far above beta"),
     ("multi-cut", "the position fails high even without the TT move: more than one move refutes it"),
-    ("cutoff", "a move is worth at least beta: the opponent would not allow this position"),
+    ("cutoff", "a move scores at least beta, which the opponent would not allow; the result is that or nearer beta"),
     ("all-moves", "every move that was not skipped has been searched"),
     ("only-move", "the singular search leaves out the only legal move"),
     ("checkmate", "the side to move is checkmated"),

@@ -375,11 +375,13 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #               if the position was in a PV node, but this is none
     #               score = the value of a search of the other moves to depth (depth - 1) / 2
     #               if score < singular_beta: +1 ply; +2 if by more than double_extension_margin, except in PV nodes and
-    #               if the line already has MOST_DOUBLES such moves
+    #               if the line already has MOST_DOUBLES such moves; then +3 if the move is quiet and the score is lower
+    #               by triple_extension_margin more (the idea is Stockfish's)
     #               else if singular_beta >= beta: returns singular_beta (multi-cut)
     #               else if tt_score >= beta: negative_extension plies less
     #               else if tt_score <= alpha and tt_score <= score: 1 ply less
     #      worth    +32.8 +- 15.0  [ledger: singular-extension-tuned]
+    #               of the third ply  +8.5 +- 7.2  [ledger: triple-extension-nodes]
     extension = np.int64(0)
     if (
         ply > 0
@@ -403,8 +405,11 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             return np.int64(0)
         if score < singular_beta:
             extension = np.int64(1)
-            if not is_pv and score < singular_beta - tune.double_extension_margin and doubles < MOST_DOUBLES:
+            double_beta = singular_beta - tune.double_extension_margin
+            if not is_pv and score < double_beta and doubles < MOST_DOUBLES:
                 extension = np.int64(2)
+                if not noisy_tt_move and score < double_beta - tune.triple_extension_margin:
+                    extension = np.int64(3)
         elif singular_beta >= beta:
             return trace.ended(worker, trace.MULTI_CUT, singular_beta)
         elif tt_score >= beta:
@@ -638,6 +643,13 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             return frame.static_eval
         reason = trace.CHECKMATE if in_check else trace.STALEMATE
         return trace.ended(worker, reason, np.int64(ply - MATE) if in_check else np.int64(DRAW))
+    # After a fail high, the score of one move is uncertain, the more so at a small depth. So the value is a mean of
+    # that score and of beta (the idea is Stockfish's).
+    #   when     neither is a mate
+    #   formula  (best_score * depth + beta * fail_high_weight) / (depth + fail_high_weight)
+    #   worth    +12.6 +- 7.2  [ledger: fail-high-mean-nodes]
+    if best_score >= beta and abs(best_score) < MATE_BOUND and abs(beta) < MATE_BOUND:
+        best_score = (best_score * depth + beta * tune.fail_high_weight) // (depth + tune.fail_high_weight)
     # The histories learn from a move that raised alpha. The clearer a cutoff, the more they learn (as in Stockfish): as
     # from a search a ply deeper if best_score > beta + clear_cutoff_margin.
     #   worth    of the ply more  +5.8 +- 8.2  [ledger: idea-bonus-depth]

@@ -70,7 +70,11 @@ documents["small"] = record(game(tactics), Limits(depth=depth), 1000)
 documents["shallow"] = record(game(tactics), Limits(depth=2), 200)
 documents["special"] = record(game(special), Limits(depth=3))
 documents["nodes"] = record(game(tactics), Limits(nodes=4321))
-stopped = (record(game(tactics), Limits(nodes=nodes), 2_000) for nodes in range(2_000, 60_000, 250))
+stopped = (
+    record(game(position), Limits(nodes=nodes), 2_000)
+    for nodes in range(2_000, 60_000, 250)
+    for position in ("startpos", tactics, searched[2][1])
+)
 # The search stopped after a new best move in an iteration that it did not complete.
 documents["new move"] = next(
     document

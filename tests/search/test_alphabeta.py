@@ -147,7 +147,7 @@ def test_histories_are_fed_and_stay_within_their_limit() -> None:
 def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None:
     worker = root(FENS[1])
     set_tunables(worker, {name: 0, "eval_change_weight": 0})
-    search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
+    search_root(worker, allocate_table(4), 9, -INFINITE, INFINITE)
     for other in ("butterfly_history", "continuation_history", "capture_history"):
         assert worker[other].any() == (other != table)
 
