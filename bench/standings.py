@@ -11,12 +11,14 @@ Each table is between two lines (see `marks`). `secateur rate --json` prints the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from bench import markdown
 from bench.records import LedgerError, Record, SuiteRecord, load, load_suites, quote
+from bench.stats import elo_of_score
 from engine.files import Output, parse_json, read_bytes, shown
 from search.strength import LEVELS
 from search.techniques import TECHNIQUES
@@ -91,18 +93,26 @@ def goals(records: Iterable[Record], suites: Iterable[SuiteRecord]) -> str:
 
 
 def ladder(listed: Mapping[str, Any]) -> str:
-    """Returns the table of a rating list in which the engines of known rating have the error 0."""
-    rows = (
-        (
-            line["name"],
-            f"{line['rating']:.0f}",
-            f"+- {line['error']:.0f}" if line["error"] else "known",
-            f"{line['games']}",
-            f"{100 * line['score']:.1f} %",
+    """Returns the table of the rating list of a gauntlet, in which the engines of known rating have the error 0.
+
+    The last column has the rating of Secateur that follows from its games against one of these engines alone.
+    """
+    rows = []
+    for line in listed["ratings"]:
+        implied = line["rating"] - elo_of_score(line["score"])
+        is_known = not line["error"]
+        rows.append(
+            (
+                line["name"],
+                f"{line['rating']:.0f}",
+                "known" if is_known else f"+- {line['error']:.0f}",
+                f"{line['games']}",
+                f"{100 * line['score']:.1f} %",
+                f"{implied:.0f}" if is_known and math.isfinite(implied) else "-",
+            )
         )
-        for line in listed["ratings"]
-    )
-    return markdown.table(("engine", "rating", "interval", "games", "score"), rows, (1, 2, 3, 4))
+    header = ("engine", "rating", "interval", "games", "its score", "Secateur by these games alone")
+    return markdown.table(header, rows, (1, 2, 3, 4, 5))
 
 
 def techniques(records: Iterable[Record]) -> str:

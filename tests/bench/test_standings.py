@@ -59,8 +59,13 @@ def test_a_page_without_a_place_for_the_table_is_left_alone(tmp_path: Path) -> N
 def test_the_ladder_tells_known_ratings_from_fitted_ones() -> None:
     us = {"name": "Us", "rating": 3519.6, "error": 55.2, "games": 80, "score": 0.55}
     known = {"name": "Stash 37", "rating": 3424.0, "error": 0.0, "games": 40, "score": 0.35}
-    rows = ["| Us | 3520 | +- 55 | 80 | 55.0 % |", "| Stash 37 | 3424 | known | 40 | 35.0 % |"]
-    assert standings.ladder({"ratings": [us, known]}).splitlines()[2:] == rows
+    beaten = {"name": "Weiss 2.0", "rating": 3320.0, "error": 0.0, "games": 40, "score": 0.0}
+    rows = [
+        "| Us | 3520 | +- 55 | 80 | 55.0 % | - |",
+        "| Stash 37 | 3424 | known | 40 | 35.0 % | 3532 |",
+        "| Weiss 2.0 | 3320 | known | 40 | 0.0 % | - |",
+    ]
+    assert standings.ladder({"ratings": [us, known, beaten]}).splitlines()[2:] == rows
 
 
 NO_RATING_LISTS = ["{", "[]", '{"ratings": [{"name": "Us"}]}', '{"ratings": 1}']
