@@ -8,7 +8,7 @@ Three limits, in milliseconds from the start of the search, apply to a move:
     last    the search stops here even if it has no move to play
 
 The kernels do not read the clock: an alarm thread sets the flag that they read. The parameters that games can tune are
-in `search.tunables`; three that are not tunable are below.
+in `search.tunables`; four that are not tunable are below.
 """
 
 from __future__ import annotations

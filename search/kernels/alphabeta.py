@@ -67,7 +67,7 @@ THREATENED_DEPTH = 10
 #: Checks are extended only if the static evaluation is further from 0 than this, in centipawns.
 CLEAR_EVAL = 42
 
-#: At most this many moves of a line are extended by two plies.
+#: At most this many moves of a line are extended by two plies or more.
 MOST_DOUBLES = 10
 
 #: The mean history of a late move, which `stat_score` does not count.
@@ -172,7 +172,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     if excluded == NO_MOVE:
         frame.tt_pv = np.int64(is_pv) | was_pv
     if data != U0:
-        tt_score = entry_score(data, ply)
+        tt_score = entry_score(data, ply, position.halfmoves)
         tt_bound = entry_bound(data)
         tt_depth = entry_depth(data)
         tt_move = entry_move(data)
@@ -336,7 +336,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #     In check there is no evaluation, but the TT's bound may say enough.
     #      when     in check, not at the root, not a PV node, not a singular search, depth >= CHECK_CUT_DEPTH, a noisy
     #               TT move, tt_depth >= depth - CHECK_CUT_SLACK, neither beta nor tt_score is a mate, tt_cutoffs is not
-    #               0
+    #               0, fewer than NEAR_FIFTY_MOVES plies without a capture or pawn move
     #      formula  tt_score, a lower bound, >= beta + check_probcut_margin; returns that sum
     #      worth    -4.8 +- 18.0  [ledger: check-probcut-timed]
     if (
@@ -348,6 +348,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         and noisy_tt_move
         and tt_bound & LOWER != 0
         and tt_depth >= depth - CHECK_CUT_SLACK
+        and position.halfmoves < NEAR_FIFTY_MOVES
         and tt_score >= beta + tune.check_probcut_margin
         and abs(tt_score) < MATE_BOUND
         and abs(beta) < MATE_BOUND

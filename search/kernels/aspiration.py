@@ -56,6 +56,7 @@ def _first_window(worker, depth, last):
     """Sets the first window of an iteration: around the score `last` if it is usable, else open. Mutates `worker`."""
     tune = worker.tune
     worker.width = tune.aspiration_window
+    worker.expected = worker.root_moves[0]
     worker.fail_high_pv_length = 0
     worker.failed_high = 0
     worker.alpha = -INFINITE
@@ -74,7 +75,12 @@ def _widen(worker, score):
     worker.width = worker.width * worker.tune.aspiration_growth // 100
     if score <= worker.alpha:
         # Lower beta as well: the value is at most alpha, and a narrow window is faster. A move that failed high
-        # in an earlier window is now refuted.
+        # in an earlier window is now refuted, and the best move of the last iteration is again the one to beat.
+        if worker.failed_high > 0:
+            for index in range(worker.root_count):
+                if worker.root_moves[index] == worker.expected:
+                    _move_up(worker, index, np.int64(0))
+                    break
         worker.fail_high_pv_length = 0
         worker.failed_high = 0
         worker.beta = (worker.alpha + worker.beta) // 2

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.board.bits import U0
+from engine.board.bits import U0, bit
 from engine.board.exchange import captured_piece
 from engine.board.generate import attacked_squares
-from engine.board.legality import is_legal
 from engine.board.moves import NO_MOVE, is_capture, is_noisy, move_origin, move_target
 from engine.board.position import BISHOP, KNIGHT, QUEEN, ROOK, piece_at
 from engine.compiler.jit import inlined, subkernel
@@ -199,11 +198,13 @@ def update_capture_history(worker, position, move, bonus):
 def learn_from_tt_cutoff(worker, ply, depth, tt_move, fails_high):
     """Updates the histories after a TT cutoff at `ply`: those of a quiet TT move, and of the move that it refutes.
 
-    The TT move gets tt_move_share % of a bonus, or of a malus unless `fails_high`; one that is illegal here, after a
-    collision of Zobrist keys, is left out. After a fail high, a quiet move that was the first or second of its node
-    gets a malus. Mutates `worker`.
+    The TT move gets tt_move_share % of a bonus, or of a malus unless `fails_high`; one without an own piece to move,
+    after a collision of Zobrist keys, is left out. After a fail high by a TT move, a quiet move that was the first or
+    second of its node gets a malus. Mutates `worker`.
     """
-    if tt_move != NO_MOVE and not is_noisy(tt_move) and is_legal(worker.stack[ply].position, tt_move):
+    position = worker.stack[ply].position
+    own = position.colors[position.turn]
+    if tt_move != NO_MOVE and not is_noisy(tt_move) and own & bit(move_origin(tt_move)) != U0:
         find_threats(worker, ply)
         bonus = worker.tune.tt_move_share * history_bonus(worker, depth) // 100
         _update_quiet_history(worker, ply, tt_move, bonus if fails_high else -bonus)

@@ -74,7 +74,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
     tt_bound = np.int64(NO_BOUND)
     data = probe(tt, position.key)
     if data != U0 and worker.tune.tt_cutoffs != 0:
-        tt_score = entry_score(data, ply)
+        tt_score = entry_score(data, ply, position.halfmoves)
         tt_bound = entry_bound(data)
         if not is_pv and is_tt_cutoff(tt_bound, tt_score, alpha, beta):
             return trace.ended(worker, trace.TT_CUTOFF, tt_score)

@@ -39,12 +39,16 @@ def score_to_tt(score, ply):
 
 
 @inlined
-def score_from_tt(score, ply):
-    """Reverses `score_to_tt`, but a mate too distant to represent at `ply` is clamped to +-MATE_BOUND."""
+def score_from_tt(score, ply, halfmoves):
+    """Reverses `score_to_tt`, but a mate too distant to represent at `ply` is clamped to +-MATE_BOUND.
+
+    `halfmoves` counts the plies since the last capture or pawn move. A mate at which it may exceed 99 is none, because
+    the fifty-move rule may make the game a draw first: it becomes the greatest score below a mate. (As in Stockfish.)
+    """
     if score >= MATE_BOUND:
-        return max(score - ply, MATE_BOUND)
+        return MATE_BOUND - 1 if MATE - score > 99 - halfmoves else max(score - ply, MATE_BOUND)
     if score <= -MATE_BOUND:
-        return min(score + ply, -MATE_BOUND)
+        return 1 - MATE_BOUND if MATE + score > 99 - halfmoves else min(score + ply, -MATE_BOUND)
     return score
 
 

@@ -79,9 +79,12 @@ def entry_move(data):
 
 
 @inlined
-def entry_score(data, ply):
-    """Returns the stored score as seen from a node at `ply`, as int64. It means nothing if the bound is NO_BOUND."""
-    return score_from_tt(signed_16(data >> S16), ply)
+def entry_score(data, ply, halfmoves):
+    """Returns the stored score as seen from a node at `ply`, as int64 (see `score_from_tt`).
+
+    It means nothing if the bound is NO_BOUND.
+    """
+    return score_from_tt(signed_16(data >> S16), ply, halfmoves)
 
 
 @inlined

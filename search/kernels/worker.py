@@ -65,7 +65,7 @@ FRAME: Final = np.dtype(
         ("tt_hit", np.int64),
         # The history of the last move that was searched with a reduction, less an average (see `alpha_beta`), or 0.
         ("stat_score", np.int64),
-        # How many moves of the line, up to the current one, are extended by two plies.
+        # How many moves of the line, up to the current one, are extended by two plies or more.
         ("double_extensions", np.int64),
         # Own pieces that the opponent attacks with a lesser piece, and what the opponent attacks with pawns, with these
         # and minor pieces, and with rooks, too (see `find_threats`).
@@ -163,6 +163,8 @@ WORKER: Final = np.dtype(
         ("beta", np.int64),
         ("width", np.int64),
         ("failed_high", np.int64),
+        # The best move of the last iteration.
+        ("expected", np.int64),
         ("fail_high_pv_length", np.int64),
         # The reporter's thread writes `reports` (see `search.threads`): if it is 1, the iteration returns after each
         # window that fails. The iteration then sets `failed` to UPPER or LOWER, otherwise to 0.

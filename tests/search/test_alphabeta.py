@@ -11,6 +11,7 @@ from engine.compiler.jit import kernel, subkernel
 from search import tunables
 from search.deepening import Deepening, Root
 from search.kernels.alphabeta import MANY_CUTOFFS, search_root
+from search.kernels.aspiration import _widen
 from search.kernels.history import (
     BONUS_LESS,
     BUTTERFLY_LIMIT,
@@ -20,7 +21,7 @@ from search.kernels.history import (
     punish_refuted_move,
     reward_prior_move,
 )
-from search.kernels.score import INFINITE, LOWER, MATE
+from search.kernels.score import INFINITE, LOWER, MATE, UPPER
 from search.kernels.transposition import allocate_table, store
 from search.kernels.worker import CORRECTION_LIMIT, NO_CONTINUATION, new_worker, set_tunables
 from search.limits import MAX_PLY
@@ -78,6 +79,18 @@ def test_windows_of_any_size_find_the_same_scores(name: str) -> None:
         assert [found.score for found in deepening.iterations()] == exact
         nodes.add(int(worker["nodes"]))
     assert len(nodes) > 1
+
+
+def test_the_best_move_comes_first_again_if_a_move_that_failed_high_is_refuted() -> None:
+    """Otherwise an aborted search could play that move, although no window has shown that it is better."""
+    worker = root(FENS[0])
+    moves = worker["root_moves"][: worker["root_count"]].tolist()
+    worker["expected"] = moves[0]
+    worker["root_moves"][:3] = moves[2], moves[0], moves[1]
+    worker["failed_high"], worker["width"] = 1, 6
+    worker["alpha"], worker["beta"] = 10, 40
+    assert _widen(worker, 5) == UPPER
+    assert worker["root_moves"][: worker["root_count"]].tolist() == [moves[0], moves[2], moves[1], *moves[3:]]
 
 
 @pytest.mark.parametrize("fen", FENS)

@@ -32,7 +32,7 @@ def _probe_fields(table: Any, key: Any, ply: Any, generation: Any, out: Any) -> 
     data = probe(table, key)
     out[0] = data != 0
     out[1] = entry_move(data)
-    out[2] = entry_score(data, ply)
+    out[2] = entry_score(data, ply, 0)
     out[3] = entry_eval(data)
     out[4] = entry_depth(data)
     out[5] = entry_bound(data)
