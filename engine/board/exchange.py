@@ -113,6 +113,12 @@ def check_squares(position):
 
 
 @inlined
+def find_check_squares(position, checks):
+    """Writes `check_squares` into `checks`, uint64[7]. An array is faster to index by piece type than a tuple."""
+    checks[0], checks[1], checks[2], checks[3], checks[4], checks[5], checks[6] = check_squares(position)
+
+
+@inlined
 def _unveils_check(position, king, occupied, movers):
     """Returns whether a slider of the side to move, not in `movers`, attacks `king` if `occupied` blocks sliders."""
     attackers = snipers(position, king, position.turn) & ~movers
@@ -155,7 +161,7 @@ def gives_check(position, move):
 def is_check(position, move, squares, hiders):
     """Returns `gives_check(position, move)`, mostly without a call.
 
-    `squares` are the position's `check_squares`, and `hiders` its `hiders_of_sliders`.
+    `squares` are those of `find_check_squares`, and `hiders` its `hiders_of_sliders`.
     """
     origin = move_origin(move)
     if squares[piece_at(position, origin)] & bit(move_target(move)) != U0:

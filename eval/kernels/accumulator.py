@@ -102,9 +102,9 @@ def _advance_castling(network, accumulators, source, target, perspective, view, 
         )
 
 
-@subkernel
-def advance(network, accumulators, stack, ply, perspective):
-    """Computes the accumulator at `ply` + 1 from that of `ply`, in the same view. Mutates `accumulators`."""
+@inlined
+def _advance(network, accumulators, stack, ply, perspective, view):
+    """Computes the accumulator at `ply` + 1 from that of `ply`. Both have the same `view`. Mutates `accumulators`."""
     position = stack[ply].position
     child = stack[ply + 1].position
     move = stack[ply].move
@@ -116,7 +116,6 @@ def advance(network, accumulators, stack, ply, perspective):
         for index in range(0, hidden, BLOCK):
             copy_block(accumulators.values, target + index, accumulators.values, source + index)
         return
-    view = king_view(network, position, perspective)
     us = position.turn
     origin, destination, kind = move_origin(move), move_target(move), move_kind(move)
     if kind == CASTLING:
@@ -170,5 +169,5 @@ def update(network, accumulators, stack, ply, perspective):
     if not _is_computed(accumulators, base, perspective):
         refresh(network, accumulators, stack, base, perspective)
     while base < ply:
-        advance(network, accumulators, stack, base, perspective)
+        _advance(network, accumulators, stack, base, perspective, view)
         base += 1

@@ -30,8 +30,8 @@ def evaluate_with_network(network, accumulators, stack, ply):
     `network` is a NETWORK record that contains a network. `eval.kernels.accumulator` describes `accumulators` (mutated)
     and `stack`.
     """
-    update(network, accumulators, stack, ply, 0)
-    update(network, accumulators, stack, ply, 1)
+    for perspective in range(2):
+        update(network, accumulators, stack, ply, perspective)
     position = stack[ply].position
     us = position.turn
     hidden = network.hidden

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.board.bits import U0, bit
-from engine.board.exchange import check_squares, gives_check, is_check, see_ge
+from engine.board.exchange import find_check_squares, gives_check, is_check, see_ge
 from engine.board.generate import hiders_of_sliders
 from engine.board.moves import NO_MOVE, is_noisy, move_origin
 from engine.board.position import has_non_pawn_material
@@ -26,6 +26,7 @@ from search.kernels.history import (
     find_threats,
     history_bonus,
     history_rows,
+    is_unopposed,
     learn_from_eval_change,
     learn_from_tt_cutoff,
     quiet_history,
@@ -245,8 +246,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #               / rfp_history_divisor >= beta, and eval >= beta; returns eval
         #      worth    +127.3 +- 16.1  [ledger: reverse-futility-tuned]
         if depth <= tune.rfp_depth and frame.tt_pv == 0 and eval >= beta:
-            margin = tune.rfp_margin * (depth - improving) + before.stat_score // tune.rfp_history_divisor
-            if eval - margin >= beta:
+            # Without a division, which would be slow.
+            margin = eval - beta - tune.rfp_margin * (depth - improving)
+            if before.stat_score < (margin + 1) * tune.rfp_history_divisor:
                 return trace.ended(worker, trace.REVERSE_FUTILITY, eval)
 
         # 9. Null move pruning: if even passing fails high in a search to depth - R, a real move almost surely would.
@@ -446,10 +448,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     best_move = np.int64(NO_MOVE)
     move_count = np.int64(0)
     frame.tried_count = 0
-    lmp_limit = (tune.lmp_base + depth * depth) // (2 - improving)
+    lmp_limit = (tune.lmp_base + depth * depth) >> (1 - improving)
     rows = history_rows(worker, ply)
-    # For `is_check`, from the second move on.
-    squares, hiders = (U0, U0, U0, U0, U0, U0, U0), U0
+    hiders = U0  # with frame.checks for `is_check`, from the second move on
     fails_low = is_pv and tt_move != NO_MOVE and tt_depth >= depth and tt_bound & UPPER != 0
     while True:
         move = picker.next_move(worker, tt, ply)
@@ -465,7 +466,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         move_count += 1
         frame.move_count = move_count
         if move_count == 2:
-            squares, hiders = check_squares(position), hiders_of_sliders(position)
+            find_check_squares(position, frame.checks)
+            hiders = hiders_of_sliders(position)
         reduction = worker.reductions[min(depth, 63), min(move_count, 63)]
         if improving == 0 and reduction >= tune.lmr_base + LEAST_NOT_IMPROVING:
             reduction += tune.lmr_not_improving
@@ -485,7 +487,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 frame.skip_quiets = 1
             # The depth minus the reduction of block 15 without its other terms.
             lmr_depth = max(depth - 1 - reduction // 100, 0)
-            if not is_quiet or (tune.exempt_checks != 0 and is_check(position, move, squares, hiders)):
+            if not is_quiet or (tune.exempt_checks != 0 and is_check(position, move, frame.checks, hiders)):
                 # SEE pruning of noisy moves: the remaining depth is unlikely to win back the lost material. It is the
                 # only pruning of early quiet checks, because the evaluation says little about them. (Once late move
                 # pruning skips the quiet moves, the picker returns no quiet check, either.)
@@ -512,14 +514,16 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 #   worth    +45.5 +- 16.4  [ledger: futility-tuned]
                 if not in_check and lmr_depth <= tune.futility_depth and alpha < MATE_BOUND:
                     value = frame.static_eval + tune.futility_base + tune.futility_slope * lmr_depth
-                    if value + history // tune.futility_history_divisor <= alpha:
+                    if history < (alpha - value + 1) * tune.futility_history_divisor:
                         trace.skipped(worker, ply, move, trace.FUTILITY)
                         continue
                 # SEE pruning of quiet moves: the opponent can win the piece on its new square.
                 #   when     lmr_depth <= see_depth
                 #   formula  SEE < -see_quiet_margin * lmr_depth * lmr_depth
-                if lmr_depth <= tune.see_depth and not see_ge(
-                    position, move, -tune.see_quiet_margin * lmr_depth * lmr_depth
+                if (
+                    lmr_depth <= tune.see_depth
+                    and not is_unopposed(worker, ply, move)
+                    and not see_ge(position, move, -tune.see_quiet_margin * lmr_depth * lmr_depth)
                 ):
                     trace.skipped(worker, ply, move, trace.EXCHANGE_QUIET)
                     continue
@@ -650,7 +654,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #   formula  (best_score * depth + beta * fail_high_weight) / (depth + fail_high_weight)
     #   worth    +12.6 +- 7.2  [ledger: fail-high-mean-nodes]
     if best_score >= beta and abs(best_score) < MATE_BOUND and abs(beta) < MATE_BOUND:
-        best_score = (best_score * depth + beta * tune.fail_high_weight) // (depth + tune.fail_high_weight)
+        best_score = beta + (best_score - beta) * depth // (depth + tune.fail_high_weight)
     # The histories learn from a move that raised alpha. The clearer a cutoff, the more they learn (as in Stockfish): as
     # from a search a ply deeper if best_score > beta + clear_cutoff_margin.
     #   worth    of the ply more  +5.8 +- 8.2  [ledger: idea-bonus-depth]

@@ -98,6 +98,15 @@ def find_threats(worker, ply):
 
 
 @inlined
+def is_unopposed(worker, ply, move):
+    """Returns whether the opponent cannot recapture after the quiet `move` at `ply` (see `find_threats`).
+
+    Then SEE is 0. A slider that reaches the target only through the origin attacks the origin before the move.
+    """
+    return worker.stack[ply].threats & (bit(move_origin(move)) | bit(move_target(move))) == U0
+
+
+@inlined
 def _is_threatened(worker, ply, square):
     """Returns 1 if the opponent attacks `square` at `ply`, else 0, as int64."""
     return np.int64((worker.stack[ply].threats >> np.uint64(square)) & np.uint64(1))

@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 
 from engine.board.bits import U0, bit
-from engine.board.exchange import captured_piece, check_squares, gives_check, see_ge
+from engine.board.exchange import captured_piece, find_check_squares, gives_check, see_ge
 from engine.board.generate import generate_checks, generate_noisy, generate_quiets
 from engine.board.legality import is_legal
 from engine.board.moves import (
@@ -45,7 +45,7 @@ from engine.compiler.jit import inlined, subkernel
 from eval.kernels.policy import write_logits
 from eval.network.layout import LOGIT
 from search.kernels.highest import LANES, LOWEST, highest
-from search.kernels.history import capture_history, find_threats, history_rows, quiet_history
+from search.kernels.history import capture_history, find_threats, history_rows, is_unopposed, quiet_history
 from search.kernels.node import prefetch_move
 
 ROOT, TT_MOVE, NOISY_START, NOISY, QUIET_START, QUIETS, BAD_NOISY, DONE = range(8)
@@ -179,7 +179,8 @@ def _add_quiets(worker, tt, ply):
     frame = worker.stack[ply]
     position = frame.position
     bonus = worker.tune.check_bonus
-    checks = check_squares(position)
+    checks = frame.checks
+    find_check_squares(position, checks)
     if frame.quiets == CHECKS_ONLY:
         find_threats(worker, ply)
         generated = generate_checks(position, frame.moves, 0, checks)
@@ -206,7 +207,7 @@ def _add_quiets(worker, tt, ply):
             if attacked & bit(move_target(move)) == U0:
                 value += ESCAPES[piece] * worker.tune.escape_share // 100
         if checks[piece] & bit(move_target(move)) != U0:
-            value += bonus if see_ge(position, move, -CHECK_LOSS) else 0
+            value += bonus if is_unopposed(worker, ply, move) or see_ge(position, move, -CHECK_LOSS) else 0
         if frame.rated != 0:
             value += worker.logits[index] * worker.tune.policy_weight // LOGIT
         entry = (value << VALUE_SHIFT) | (move << MOVE_SHIFT) | end
@@ -313,9 +314,8 @@ def _next_of_all(worker, tt, ply):
 @inlined
 def next_move(worker, tt, ply):
     """Returns the next move to try at `ply`, as int64, or NO_MOVE if none is left. Mutates `worker`."""
-    move = _next_of_all(worker, tt, ply)
-    if worker.overlooks != 0:
-        while move != NO_MOVE and _is_overlooked(worker, ply, move):
-            worker.stack[ply].overlooked += 1
-            move = _next_of_all(worker, tt, ply)
-    return move
+    while True:
+        move = _next_of_all(worker, tt, ply)
+        if worker.overlooks == 0 or move == NO_MOVE or not _is_overlooked(worker, ply, move):
+            return move
+        worker.stack[ply].overlooked += 1

@@ -86,6 +86,8 @@ FRAME: Final = np.dtype(
         ("excluded", np.int64),
         # The corrected static evaluation, NO_SCORE in check.
         ("static_eval", np.int64),
+        # The squares from which each piece type would give check (see `find_check_squares`).
+        ("checks", np.uint64, (7,)),
         # The best line from here: pv[:pv_length].
         ("pv_length", np.int64),
         ("pv", np.int32, (MAX_PLY + 1,)),
