@@ -278,7 +278,9 @@ def test_safe_checks_by_the_moving_piece_come_first(fen: str, move: str, raised:
     quiets = [code for code, legal in codes(board).items() if not is_noisy(board, legal)]
     pick = _without_histories(26)
     pick.worker["butterfly_history"] = tunables.BY_NAME["check_bonus"].default // 4
-    pick.worker["butterfly_history"][int(board.turn), 0, 0, played.from_square, played.to_square] = 0
+    pick.worker["butterfly_history"][int(board.turn), :, :, played.from_square, played.to_square] = 0
+    write_board(board, pick.worker["stack"][PLY]["position"])
+    _find_threats(pick.worker, PLY)
     place = [code for code in pick(board) if code in quiets].index(encode(board, played))
     assert place == (0 if raised else len(quiets) - 1)
 
