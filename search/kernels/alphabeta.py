@@ -246,7 +246,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #               / rfp_history_divisor >= beta, and eval >= beta; returns eval
         #      worth    +127.3 +- 16.1  [ledger: reverse-futility-tuned]
         if depth <= tune.rfp_depth and frame.tt_pv == 0 and eval >= beta:
-            # Without a division, which would be slow.
+            # The formula without its division, which is slow.
             margin = eval - beta - tune.rfp_margin * (depth - improving)
             if before.stat_score < (margin + 1) * tune.rfp_history_divisor:
                 return trace.ended(worker, trace.REVERSE_FUTILITY, eval)
@@ -514,6 +514,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 #   worth    +45.5 +- 16.4  [ledger: futility-tuned]
                 if not in_check and lmr_depth <= tune.futility_depth and alpha < MATE_BOUND:
                     value = frame.static_eval + tune.futility_base + tune.futility_slope * lmr_depth
+                    # The formula without its division, as in block 8.
                     if history < (alpha - value + 1) * tune.futility_history_divisor:
                         trace.skipped(worker, ply, move, trace.FUTILITY)
                         continue

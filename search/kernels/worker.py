@@ -165,9 +165,9 @@ WORKER: Final = np.dtype(
         ("beta", np.int64),
         ("width", np.int64),
         ("failed_high", np.int64),
-        # The best move of the last iteration.
-        ("expected", np.int64),
         ("fail_high_pv_length", np.int64),
+        # The root move that was first when the iteration began: the best one of the last iteration.
+        ("expected", np.int64),
         # The reporter's thread writes `reports` (see `search.threads`): if it is 1, the iteration returns after each
         # window that fails. The iteration then sets `failed` to UPPER or LOWER, otherwise to 0.
         ("reports", np.int64),
