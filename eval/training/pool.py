@@ -19,12 +19,14 @@ import mmap
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +107,47 @@ def used(hashes: npt.NDArray[np.uint32], weight: float) -> npt.NDArray[np.bool_]
     return hashes * _OTHER_HASH < weight * 2.0**32
 
 
+class _Part(NamedTuple):
+    """What a pool takes from a shard: positions to train on, positions held out, and an entry for `Facts.sources`."""
+
+    learning: Samples
+    kept: Samples
+    source: dict[str, Any]
+
+
+def _part(path: Path, weight: float, wanted: Filter, share: float) -> _Part:
+    """Decodes a shard as `build_pool` describes. Raises OSError, and ShardError if it is unusable."""
+    shard = read_shard(path)
+    hashes = game_hashes(shard)
+    out, use = held_out(hashes, share), used(hashes, weight)
+    learning, kept = shard_samples(shard, wanted, use & ~out), shard_samples(shard, wanted, use & out)
+    unsound = int(count_unsound(learning) + count_unsound(kept))
+    if unsound:
+        invalid = count_of(unsound, "invalid position")
+        raise ShardError(f"{path}: contains {invalid}; check the file with `secateur datagen verify`")
+    return _Part(learning, kept, {**shard.settings, "games": int(use.sum())})
+
+
+def _parts(shards: Iterable[tuple[Path, float]], wanted: Filter, share: float) -> Iterator[_Part]:
+    """Yields the parts of `shards` (paths and weights) in order, decoded by a thread for each core.
+
+    Decodes at most two shards per thread ahead, because each takes tens of megabytes. Raises the errors of `_part`.
+    """
+    threads = os.cpu_count() or 1
+    waiting: deque[Future[_Part]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for path, weight in shards:
+                waiting.append(pool.submit(_part, path, weight, wanted, share))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for part in waiting:
+                part.cancel()
+
+
 def build_pool(
     folder: Path,
     paths: Sequence[str | Path],
@@ -134,22 +177,14 @@ def build_pool(
     with ExitStack() as files:
         dealt = [files.enter_context(open_regular(folder / str(number), "x+b")) for number in range(count)]
         checking = files.enter_context(open_regular(folder / VALIDATION, "xb"))
-        for path, weight in shards:
-            shard = read_shard(path)
-            hashes = game_hashes(shard)
-            out, use = held_out(hashes, share), used(hashes, weight)
-            learning, kept = shard_samples(shard, wanted, use & ~out), shard_samples(shard, wanted, use & out)
-            unsound = int(count_unsound(learning) + count_unsound(kept))
-            if unsound:
-                invalid = count_of(unsound, "invalid position")
-                raise ShardError(f"{path}: contains {invalid}; check the file with `secateur datagen verify`")
+        for learning, kept, source in _parts(shards, wanted, share):
             checking.write(kept.tobytes())
             kept_crc = zlib.crc32(kept.tobytes(), kept_crc)
             choice = rng.integers(count, size=len(learning))
             for number, file in enumerate(dealt):
                 file.write(learning[choice == number].tobytes())
             training, validation = training + len(learning), validation + len(kept)
-            sources.append({**shard.settings, "games": int(use.sum())})
+            sources.append(source)
             on_shard(len(sources), training + validation)
         learnt = files.enter_context(open_regular(folder / TRAINING, "xb"))
         for number, file in enumerate(dealt):

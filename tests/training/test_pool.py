@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
@@ -75,6 +76,12 @@ def test_runs_of_several_networks_and_variants_are_mixed(
     first, all_of_them = bytes_of(pool.training[: len(pool.training) // 2]), bytes_of(pool.training)
     for part in parts:
         assert (first & part).total() / (all_of_them & part).total() == pytest.approx(0.5, abs=0.07)
+    # The number of threads that decode makes no difference.
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    again = tmp_path / "again"
+    again.mkdir()
+    assert build_pool(again, runs, ALL, 0.2, 1, weights={str(other): 0.5}) == facts
+    assert (again / TRAINING).read_bytes() == (folder / TRAINING).read_bytes()
 
 
 def test_positions_are_shuffled_well(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
