@@ -11,13 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from engine.files import Output, built, parse_json, printable, read_bytes, reason, shown
 from engine.progress import say
@@ -42,6 +43,9 @@ from eval.training.shards import (
 )
 
 MANIFEST: Final = "manifest.json"
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 #: More than the manifest of a billion positions needs.
 _MOST_BYTES: Final = 1 << 26
@@ -198,7 +202,7 @@ def archive_runs(
         problems: list[str] = []
         items = [(runs[name], path, archive / name) for name, paths in shards.items() for path in paths]
         try:
-            for done, _ in enumerate(_in_threads(work, items), start=1):
+            for done, _ in enumerate(in_threads(work, items), start=1):
                 on_shard(done, len(items))
         finally:
             check_only_writer(archive)
@@ -264,16 +268,27 @@ def restore_runs(archive: Path, folder: Path, on_shard: Callable[[int, int], Non
         for name in runs:
             (folder / name).mkdir(parents=True, exist_ok=True)
             locks.enter_context(only_writer(folder / name, "making or restoring games"))
-        for done, _ in enumerate(_in_threads(work, items), start=1):
+        for done, _ in enumerate(in_threads(work, items), start=1):
             on_shard(done, len(items))
     return runs
 
 
-def _in_threads(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-    """Yields the results in order; an error or the end of the caller cancels all other items."""
-    pool = ThreadPoolExecutor(os.cpu_count() or 1)
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Yields `work(item)` for each item, in order, from a thread for each core.
+
+    Works at most two items per thread ahead, because results may be large. An error or the end of the caller cancels
+    all other items. Raises the errors of `work`.
+    """
+    threads = os.cpu_count() or 1
+    waiting: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(threads)
     try:
-        yield from pool.map(work, items)
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
     finally:
         CANCELLED.set()
         pool.shutdown(cancel_futures=True)

@@ -19,20 +19,19 @@ import mmap
 import os
 import time
 import zlib
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.files import built, count_of, open_regular, parse_json, printable, read_bytes, shown
 from engine.memory import readable
+from eval.training.archive import in_threads
 from eval.training.kernels.gradients import count_unsound
 from eval.training.kernels.records import PLY, SAMPLE
 from eval.training.samples import Filter, Samples, shard_samples
@@ -107,16 +106,12 @@ def used(hashes: npt.NDArray[np.uint32], weight: float) -> npt.NDArray[np.bool_]
     return hashes * _OTHER_HASH < weight * 2.0**32
 
 
-class _Part(NamedTuple):
-    """What a pool takes from a shard: positions to train on, positions held out, and an entry for `Facts.sources`."""
+def _decoded(path: Path, weight: float, wanted: Filter, share: float) -> tuple[Samples, Samples, dict[str, Any]]:
+    """Decodes a shard for `build_pool`.
 
-    learning: Samples
-    kept: Samples
-    source: dict[str, Any]
-
-
-def _part(path: Path, weight: float, wanted: Filter, share: float) -> _Part:
-    """Decodes a shard as `build_pool` describes. Raises OSError, and ShardError if it is unusable."""
+    Returns the positions to train on, those held out, and the entry for `Facts.sources`. Raises OSError, and ShardError
+    if the shard or a position is unusable.
+    """
     shard = read_shard(path)
     hashes = game_hashes(shard)
     out, use = held_out(hashes, share), used(hashes, weight)
@@ -125,27 +120,7 @@ def _part(path: Path, weight: float, wanted: Filter, share: float) -> _Part:
     if unsound:
         invalid = count_of(unsound, "invalid position")
         raise ShardError(f"{path}: contains {invalid}; check the file with `secateur datagen verify`")
-    return _Part(learning, kept, {**shard.settings, "games": int(use.sum())})
-
-
-def _parts(shards: Iterable[tuple[Path, float]], wanted: Filter, share: float) -> Iterator[_Part]:
-    """Yields the parts of `shards` (paths and weights) in order, decoded by a thread for each core.
-
-    Decodes at most two shards per thread ahead, because each takes tens of megabytes. Raises the errors of `_part`.
-    """
-    threads = os.cpu_count() or 1
-    waiting: deque[Future[_Part]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for path, weight in shards:
-                waiting.append(pool.submit(_part, path, weight, wanted, share))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for part in waiting:
-                part.cancel()
+    return learning, kept, {**shard.settings, "games": int(use.sum())}
 
 
 def build_pool(
@@ -177,7 +152,7 @@ def build_pool(
     with ExitStack() as files:
         dealt = [files.enter_context(open_regular(folder / str(number), "x+b")) for number in range(count)]
         checking = files.enter_context(open_regular(folder / VALIDATION, "xb"))
-        for learning, kept, source in _parts(shards, wanted, share):
+        for learning, kept, source in in_threads(lambda shard: _decoded(*shard, wanted, share), shards):
             checking.write(kept.tobytes())
             kept_crc = zlib.crc32(kept.tobytes(), kept_crc)
             choice = rng.integers(count, size=len(learning))
