@@ -7,6 +7,7 @@ run can resume. The first line contains the settings. Each other line contains t
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -55,15 +56,25 @@ def make_task(
     return PairsTask(number, (first, replace(first, game=2 * number + 1, white=minus, black=plus)))
 
 
-def play_games(task: PairsTask) -> tuple[GameResult, ...]:
-    """Plays an item. Returns the results of its games, without moves. The engines keep running for later items."""
+@dataclass(frozen=True, slots=True)
+class PlayedPair:
+    """The games of an item, without their moves, and the seconds that PLUS and MINUS searched in both games."""
+
+    games: tuple[GameResult, ...]
+    seconds: tuple[float, float]
+
+    @property
+    def points(self) -> int:
+        """The number of games that PLUS won minus the number that it lost."""
+        return round(sum(2 * game.points(PLUS) - 1 for game in self.games))
+
+
+def play_games(task: PairsTask) -> PlayedPair:
+    """Plays an item. The engines keep running for later items."""
     play = play_inside if all(map(is_inside, task.games)) else play_task
-    return tuple(replace(play(game), moves=()) for game in task.games)
-
-
-def points_of(games: Sequence[GameResult]) -> int:
-    """Returns the number of `games` that PLUS won minus the number that it lost."""
-    return round(sum(2 * game.points(PLUS) - 1 for game in games))
+    games = [play(game) for game in task.games]
+    plus, minus = (sum(game.seconds[engine] for game in games) for engine in (PLUS, MINUS))
+    return PlayedPair(tuple(replace(game, moves=()) for game in games), (plus, minus))
 
 
 def play_pairs(
@@ -72,8 +83,8 @@ def play_pairs(
     on_problem: Callable[[int, str], None],
     concurrency: int = 1,
     cluster: str | None = None,
-) -> Iterator[tuple[int, int]]:
-    """Plays items, `concurrency` at a time. Adds each item's points to `state`, then yields (number, points).
+) -> Iterator[int]:
+    """Plays items, `concurrency` at a time. Adds each item's points and times to `state`, then yields its number.
 
     If an engine or a worker fails, the item gets no points, and `on_problem(number, fault)` is called for each fault.
     Raises `PairsError` after PATIENCE failed items in a row or if the state cannot be written, and `ClusterError` if
@@ -82,12 +93,13 @@ def play_pairs(
     failed_in_a_row = 0
     with closing(map_unordered(play_games, tasks, cluster, workers=concurrency)) as outcomes:
         for outcome in outcomes:
-            number, games = outcome.item.number, outcome.value or ()
+            number, played = outcome.item.number, outcome.value
+            games = () if played is None else played.games
             faults = [outcome.error] if outcome.error is not None else [game.fault for game in games if game.fault]
-            if not faults:
+            if played is not None and not faults:
                 failed_in_a_row = 0
-                state.add(number, points_of(games))
-                yield number, state.results[number]
+                state.add(number, played.points, seconds=played.seconds)
+                yield number
                 continue
             for fault in faults:
                 on_problem(number, fault)
@@ -101,8 +113,9 @@ class StateFile:
     """The results of a run, in memory and, if there is a path, in a file.
 
     `settings` (the first line) describes the run; it is None for an empty state. `results` maps item numbers to points,
-    in order of completion. `faults` counts all faults. Only the holder of the file's lock (`engine.files.locked`)
-    may write the file. Raises `PairsError` if the file is damaged, is of another kind, or cannot be read or written.
+    in order of completion. `seconds` maps them to the seconds that PLUS and MINUS searched; items of older versions
+    lack them. `faults` counts all faults. Only the holder of the file's lock (`engine.files.locked`) may write the
+    file. Raises `PairsError` if the file is damaged, is of another kind, or cannot be read or written.
     """
 
     def __init__(self, path: Path | None, command: str, *, read: bool = True, write: bool = True) -> None:
@@ -110,6 +123,7 @@ class StateFile:
         self.path = path
         self.settings: dict[str, Any] | None = None
         self.results: dict[int, int] = {}
+        self.seconds: dict[int, tuple[float, float]] = {}
         self.faults = 0
         self._key = f"secateur-{command}"
         self._output: Output | None = None
@@ -162,7 +176,7 @@ class StateFile:
         if self._output is not None:
             self._output.keep = len(whole)
 
-    def _take(self, line: dict[str, int]) -> None:
+    def _take(self, line: dict[str, Any]) -> None:
         """Adds the result in a parsed line. Raises KeyError, TypeError, AttributeError or ValueError for a bad line."""
         number, points = line["number"], line.get("points")
         count = line["faults"] if points is None else points
@@ -170,8 +184,13 @@ class StateFile:
             raise ValueError
         if points is None:
             self.faults += count
-        else:
-            self.results[number] = points
+            return
+        if "seconds" in line:
+            plus, minus = map(float, line["seconds"])
+            if not (0 <= plus < math.inf and 0 <= minus < math.inf):
+                raise ValueError
+            self.seconds[number] = plus, minus
+        self.results[number] = points
 
     def begin(self, settings: dict[str, Any]) -> None:
         """Stores the settings and writes them as the only line of the file. An earlier run stays beside it."""
@@ -180,15 +199,22 @@ class StateFile:
             self._output.keep = 0
         self._write({self._key: FORMAT, "settings": settings})
 
-    def add(self, number: int, points: int = 0, faults: int = 0) -> None:
+    def add(self, number: int, points: int = 0, faults: int = 0, seconds: tuple[float, float] | None = None) -> None:
         """Adds an item's points or, if it failed, its number of faults. On return, the result is on the disk."""
-        line = {"number": number, **({"faults": faults} if faults else {"points": points})}
+        line: dict[str, Any] = {"number": number, **({"faults": faults} if faults else {"points": points})}
+        if seconds is not None:
+            line["seconds"] = [round(side, 6) for side in seconds]
         self._take(line)
         self._write(line)
 
     def missing(self, numbers: range) -> Iterator[int]:
         """Returns an iterator over the `numbers` of items without points, in order."""
         return (number for number in numbers if number not in self.results)
+
+    def log_time(self, number: int) -> float:
+        """Returns the logarithm of PLUS's time over MINUS's in an item's games, or 0 if one of them is unknown."""
+        plus, minus = self.seconds.get(number, (0.0, 0.0))
+        return math.log(plus / minus) if plus and minus else 0.0
 
     def _write(self, line: dict[str, Any]) -> None:
         data, self._unwritten = self._unwritten + json.dumps(line).encode() + b"\n", b""

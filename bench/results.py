@@ -112,6 +112,15 @@ class GameResult:
         detail = self.detail or str(self.termination)
         return f"{self.title}: {detail if detail.startswith(engine) else f'{engine}: {detail}'}"
 
+    @property
+    def seconds(self) -> dict[str, float]:
+        """The seconds that each engine's `moves` took, by the engine's name; 0 if there are no moves."""
+        mover, other = self.white, self.black
+        if self.final_fen is not None and self.final_fen.split()[1] == "w":
+            mover, other = other, mover
+        last = {mover: self.moves[::-2], other: self.moves[-2::-2]}
+        return {engine: sum(move.seconds for move in moves) for engine, moves in last.items()}
+
     def points(self, engine: str) -> float:
         """Returns the points of `engine`: 1, 0.5 or 0. Raises ValueError if `engine` did not play this game."""
         if engine == self.white:

@@ -39,6 +39,11 @@ GAIN_MAX: Final = 0.02
 #: How many Elo a share of the points is worth near an even score: the slope of the Elo curve there.
 ELO_OF_SHARE: Final = 1600 / math.log(10)
 
+#: How many net wins of a pair e times the time is worth: about 145 Elo for twice the time, which is between what we
+#: measured from balanced openings [ledger: twice-the-nodes] and from unbalanced ones [ledger: twice-the-time]. At a
+#: limit of nodes or depth, results are corrected by it; else values look good that search fewer nodes a second.
+WINS_OF_TIME: Final = 1.2
+
 #: The least number of results beyond the unknowns of a regression; with fewer, its intervals would be too narrow.
 LEAST_FREEDOM: Final = 50
 
@@ -119,7 +124,10 @@ class Spsa:
         return self._named(self.values + change + draws), self._named(self.values - change + draws)
 
     def update(self, iteration: int, points: float) -> None:
-        """Updates the values after an iteration. `points` is how many more games the plus engine won than lost."""
+        """Updates the values after an iteration. `points` is how many more games the plus engine won than lost.
+
+        At a limit of nodes or depth, the caller subtracts WINS_OF_TIME times the logarithm of plus's time over minus's.
+        """
         flips, _ = self._flips(iteration)
         self.values = self._within(self.values + flips * self.schedule.follow(iteration) * points * self._steps)
 
@@ -130,22 +138,30 @@ class Spsa:
     def effects(self, results: Mapping[int, float]) -> tuple[Floats, Floats] | None:
         """Returns what a step up is worth in Elo, float64[parameters], and half the widths of 95 % intervals.
 
-        One linear regression over all iterations estimates all effects. `results` are the points by iteration (see
-        `update`). The effects are means over the values that the parameters had; bounds and the rounding to integers
-        are left out. Returns None if there are too few results, fewer than LEAST_FREEDOM more than unknowns.
+        `results` are the points by iteration (see `update`). The effects are means over the values that the parameters
+        had; bounds and the rounding to integers are left out. Returns None as `slopes` does.
         """
-        if len(results) < len(self.parameters) + 1 + LEAST_FREEDOM:
-            return None
-        rows = [np.append(self._flips(one)[0] * self.schedule.perturbation(one), 1.0) for one in results]
         # Of an iteration's two games, the plus engine's share of the points above a half is a quarter of its net wins.
-        moves, scores = np.array(rows), np.array(list(results.values())) / 4
-        inverse = np.linalg.pinv(moves.T @ moves)
-        found = inverse @ moves.T @ scores
-        rest = scores - moves @ found
-        variance = rest @ rest / (len(rest) - len(found))
+        found = self.slopes(results)
+        return found and (found[0] * ELO_OF_SHARE / 4, found[1] * ELO_OF_SHARE / 4)
+
+    def slopes(self, differences: Mapping[int, float]) -> tuple[Floats, Floats] | None:
+        """Returns by how much a step up changes what `differences` compares, and half the widths of 95 % intervals.
+
+        `differences` has the plus engine's value minus the minus engine's by iteration. One linear regression over all
+        iterations estimates all slopes, float64[parameters]. Returns None if there are too few iterations, fewer than
+        LEAST_FREEDOM more than unknowns.
+        """
+        if len(differences) < len(self.parameters) + 1 + LEAST_FREEDOM:
+            return None
         # The two engines differ by two steps for each step of perturbation.
-        elo = ELO_OF_SHARE / 2
-        return elo * found[:-1], Z95 * elo * np.sqrt(variance * np.diag(inverse)[:-1])
+        rows = [np.append(self._flips(one)[0] * self.schedule.perturbation(one) * 2, 1.0) for one in differences]
+        moves, values = np.array(rows), np.array(list(differences.values()))
+        inverse = np.linalg.pinv(moves.T @ moves)
+        found = inverse @ moves.T @ values
+        rest = values - moves @ found
+        variance = rest @ rest / (len(rest) - len(found))
+        return found[:-1], Z95 * np.sqrt(variance * np.diag(inverse)[:-1])
 
     def change_in_steps(self) -> Floats:
         """Returns how far each parameter is from its start value, in units of its step, as float64[parameters]."""

@@ -27,7 +27,7 @@ from bench.game import check_engine
 from bench.pairs import MINUS, PLUS, PairsError, PairsTask, Progress, StateFile, make_task, play_pairs
 from bench.plots import MAX_POINTS, PlotError, check_path, plot_tuning
 from bench.schedule import Plan, make_plan
-from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Floats, Schedule, Spsa, SpsaError, default_gain, select
+from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, WINS_OF_TIME, Floats, Schedule, Spsa, SpsaError, default_gain, select
 from bench.stats import with_error
 from engine.arguments import Parser, command
 from engine.errors import FAILED, OK, arguments_are_judged
@@ -212,10 +212,15 @@ class Run:
         """Returns the tuner, updated with all results in `state`. Calls `after` with the number of results so far."""
         spsa = Spsa(self.parameters, self.schedule, self.seed)
         after(0, spsa)
-        for count, (iteration, points) in enumerate(state.results.items(), start=1):
-            spsa.update(iteration, points)
+        for count, iteration in enumerate(state.results, start=1):
+            spsa.update(iteration, self.points(state, iteration))
             after(count, spsa)
         return spsa
+
+    def points(self, state: StateFile, iteration: int) -> float:
+        """Returns PLUS's net wins in an iteration, less what its additional time is worth if the limit has no time."""
+        is_timed = self.games.engines[0].limit.is_timed
+        return state.results[iteration] - (0.0 if is_timed else WINS_OF_TIME * state.log_time(iteration))
 
     def trajectory(self, state: StateFile) -> tuple[list[int], Floats]:
         """Returns numbers of iterations, and each parameter's change in steps after them, float64[n][parameters]."""
@@ -265,8 +270,8 @@ def tune(
         on_problem(f"iteration {iteration + 1}: {fault}")
 
     missing = state.missing(range(run.schedule.iterations))
-    for iteration, points in play_pairs(map(task, missing), state, problem_of, concurrency, cluster):
-        spsa.update(iteration, points)
+    for iteration in play_pairs(map(task, missing), state, problem_of, concurrency, cluster):
+        spsa.update(iteration, run.points(state, iteration))
 
 
 def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run:
@@ -354,12 +359,15 @@ def _print(run: Run, spsa: Spsa, state: StateFile) -> None:
     won, lost = sum(number > 0 for number in points), sum(number < 0 for number in points)
     print(f"pairs: plus won {won}, drew {len(points) - won - lost}, lost {lost}")
     grid = Table("tunable", box=None, pad_edge=False)
-    for head in ("start", "low", "high", "step", "value", "new default", "change in steps", "Elo of a step"):
+    heads = ("start", "low", "high", "step", "value", "new default", "change in steps", "Elo of a step", "time, %")
+    for head in heads:
         grid.add_column(head, justify="right", no_wrap=True)
-    results, effects = spsa.result(), spsa.effects(state.results)
+    results = spsa.result()
+    effects = spsa.effects({iteration: run.points(state, iteration) for iteration in state.results})
+    times = spsa.slopes({iteration: 100 * state.log_time(iteration) for iteration in state.seconds})
     for index, (row, value, change) in enumerate(zip(run.parameters, spsa.values, spsa.change_in_steps(), strict=True)):
-        elo = "-" if effects is None else with_error(effects[0][index], effects[1][index])
-        grid.add_row(*map(str, astuple(row)), f"{value:.2f}", str(results[row.name]), f"{change:+.2f}", elo)
+        elo, time = ("-" if pair is None else with_error(pair[0][index], pair[1][index]) for pair in (effects, times))
+        grid.add_row(*map(str, astuple(row)), f"{value:.2f}", str(results[row.name]), f"{change:+.2f}", elo, time)
     result_console().print(grid)
     print("\nrows for search/tunables.py:")
     for row in run.parameters:

@@ -16,7 +16,7 @@ from bench import pairs, records
 from bench.cluster import Outcome
 from bench.commands import ablation
 from bench.commands.ablation import SHARE, effects, left_out
-from bench.pairs import PairsError, PairsTask, StateFile
+from bench.pairs import PairsError, PairsTask, PlayedPair, StateFile
 from bench.results import GameResult, Termination
 from bench.uci import close_engines
 from search import benchmark
@@ -144,12 +144,13 @@ def test_spoilt_games_are_reported_and_measure_nothing(
     """One of four pairs: the others are kept, printed and recorded, with the number of games that were spoilt."""
     tasks = []
 
-    def played(task: PairsTask) -> tuple[GameResult, ...]:
+    def played(task: PairsTask) -> PlayedPair:
         tasks.append(task)
         ending = Termination.CRASH if task.number == 2 else Termination.CHECKMATE
-        return tuple(
+        games = [
             GameResult(game.game, game.pair, game.white.name, game.black.name, "1-0", ending) for game in task.games
-        )
+        ]
+        return PlayedPair(tuple(games), (1.0, 1.0))
 
     def one_by_one(function: Any, items: Iterable[Any], cluster: None, *, workers: int) -> Iterator[Outcome[Any, Any]]:
         yield from (Outcome(item, function(item)) for item in items)

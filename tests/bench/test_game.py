@@ -11,7 +11,7 @@ from bench.adjudication import Adjudication
 from bench.engines import SECATEUR, EngineSpec
 from bench.game import GameTask, check_engine, play_task
 from bench.openings import Opening
-from bench.results import GameResult, Termination
+from bench.results import GameResult, MoveRecord, Termination
 from bench.timecontrol import TimeControl
 from tests.bench.fakes import fake
 
@@ -36,6 +36,18 @@ def test_plays_a_game_by_the_rules() -> None:
         board.push_uci(move.uci)
     assert board.fen() == result.final_fen
     assert result.plies == len(result.moves)
+
+
+@pytest.mark.parametrize("plies", [30, 31])
+@pytest.mark.parametrize("turn", ["w", "b"])
+def test_a_game_knows_the_time_of_each_side(plies: int, turn: str) -> None:
+    """Whoever began, and with book moves or without: the last move is that of the side that is not to move."""
+    moves = tuple(MoveRecord("a2a3", 2.0 if (plies - number) % 2 else 0.5) for number in range(plies))
+    fen = f"8/8/8/8/8/8/8/8 {turn} - - 0 1"
+    game = GameResult(0, 0, "White", "Black", "1/2-1/2", final_fen=fen, moves=moves)
+    last, other = ("Black", "White") if turn == "w" else ("White", "Black")
+    assert game.seconds == {last: 2.0 * (plies - plies // 2), other: 0.5 * (plies // 2)}
+    assert GameResult(0, 0, "White", "Black", "*").seconds == {"White": 0, "Black": 0}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from bench.engines import SECATEUR, EngineSpec
 from bench.game import GameTask, play_task
 from bench.inside import is_inside, play_inside
 from bench.openings import Opening
-from bench.pairs import make_task, play_games, points_of
+from bench.pairs import make_task, play_games
 from bench.results import GameResult
 from bench.timecontrol import TimeControl
 from tests.bench.fakes import fake
@@ -89,8 +89,9 @@ def test_pairs_are_played_inside_if_possible(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("bench.pairs.play_inside", lambda game: record(game, "inside"))
     monkeypatch.setattr("bench.pairs.play_task", lambda game: record(game, "uci"))
     strong, weak = engine("plus", "nodes=5000"), engine("minus", "nodes=1")
-    games = play_games(make_task(0, strong, weak, [Opening()], Adjudication(max_moves=300)))
-    assert points_of(games) == 2
+    pair = play_games(make_task(0, strong, weak, [Opening()], Adjudication(max_moves=300)))
+    assert pair.points == 2
+    assert pair.seconds[0] > 2 * pair.seconds[1] > 0  # plus, which has 5000 times the nodes
     play_games(make_task(1, fake("plus"), fake("minus"), [Opening()], Adjudication(max_moves=2)))
     assert played == ["inside", "inside", "uci", "uci"]
 

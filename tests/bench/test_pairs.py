@@ -1,5 +1,6 @@
 """The state files of `spsa` and `ablation`: nothing is lost, nothing foreign is touched, damage is named."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,16 @@ def test_order_faults_and_missing_numbers_come_back(tmp_path: Path) -> None:
     assert StateFile(path, "spsa").results[1] == 1
 
 
+def test_times_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    state = begun(path, (0, 1))
+    state.add(1, -1, seconds=(3.0, 1.5))
+    state.add(2, 0, seconds=(0.0, 1.0))
+    for read in (state, StateFile(path, "spsa")):
+        assert read.seconds == {1: (3.0, 1.5), 2: (0.0, 1.0)}
+        assert [read.log_time(number) for number in range(3)] == [0, pytest.approx(math.log(2)), 0]
+
+
 def test_a_new_run_replaces_the_old_one_only_when_it_begins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run.jsonl"
     begun(path, (0, 1))
@@ -99,6 +110,9 @@ def test_a_new_run_replaces_the_old_one_only_when_it_begins(tmp_path: Path, caps
         (HEADER + '{"number": 1, "faults": 0.5}\n', "run:2: not a result of this run"),
         (HEADER + '{"number": 1}\n', "run:2: not a result of this run"),
         (HEADER + '{"number": 1, "points": 0.5}\n', "run:2: not a result of this run"),
+        (HEADER + '{"number": 1, "points": 1, "seconds": [1, -1]}\n', "run:2: not a result of this run"),
+        (HEADER + '{"number": 1, "points": 1, "seconds": [1]}\n', "run:2: not a result of this run"),
+        (HEADER + '{"number": 1, "points": 1, "seconds": [1, NaN]}\n', "run:2: not a result of this run"),
     ],
 )
 def test_damaged_and_foreign_files_are_refused_and_kept(tmp_path: Path, text: str, part: str) -> None:

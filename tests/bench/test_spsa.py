@@ -107,6 +107,20 @@ def test_a_run_without_gain_measures_what_a_step_is_worth() -> None:
     assert spsa.effects(dict(list(results.items())[:54])) is not None
 
 
+def test_slopes_are_those_of_a_plane() -> None:
+    """A step up of the first parameter adds 3, one of the second takes 2; the plus engine is ahead by 0.5 anyway."""
+    spsa = Spsa(PARAMETERS[:2], Schedule(500, 0.0), seed=7)
+    differences = {}
+    for iteration in range(500):
+        plus, minus = spsa.propose(iteration)
+        small, large = ((plus[row.name] - minus[row.name]) / row.step for row in spsa.parameters)
+        differences[iteration] = 3 * small - 2 * large + 0.5
+    found = spsa.slopes(differences)
+    assert found is not None
+    for value, error, expected in zip(*found, (3, -2), strict=True):  # values are whole numbers
+        assert abs(value - expected) < error < 0.1
+
+
 def test_whole_values_have_the_fractional_one_as_their_mean() -> None:
     fine = Tunable("Fine", 10, 0, 20, 1)
     spsa = Spsa([fine], Schedule(4000, 0.01))

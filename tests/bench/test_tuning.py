@@ -1,5 +1,6 @@
 """Tuning runs: their games, their state, and their results."""
 
+import math
 import re
 import sys
 from dataclasses import replace
@@ -16,7 +17,7 @@ from bench.description import MatchDescription
 from bench.engines import EngineSpec
 from bench.pairs import PairsError, StateFile
 from bench.schedule import make_plan
-from bench.spsa import Schedule, Spsa, SpsaError
+from bench.spsa import WINS_OF_TIME, Schedule, Spsa, SpsaError
 from bench.timecontrol import TimeControl
 from engine.files import locked
 from search.tunables import Tunable
@@ -50,8 +51,24 @@ def test_games_lead_to_the_winning_value(concurrency: int) -> None:
     assert sorted(state.results) == list(range(24))
     assert spsa.result()["Size"] > 110
     assert set(state.results.values()) <= {-2, 0, 2}
+    assert all(min(state.seconds[number]) > 0 for number in range(24))
     # The same results lead to the same values when the state is read back.
     assert (run.tuner(state).values == spsa.values).all()
+
+
+@pytest.mark.parametrize(("limit", "corrected"), [("nodes=10", True), ("depth=3", True), ("1+1", False)])
+def test_time_counts_unless_the_limit_is_one_of_time(limit: str, corrected: bool) -> None:
+    worth = 1 - corrected * WINS_OF_TIME * math.log(2)
+    run, state = run_of(2), StateFile(None, "spsa")
+    engine = replace(run.games.engines[0], limit=TimeControl.parse(limit))
+    run = replace(run, games=replace(run.games, engines=(engine, replace(engine, name="minus"))))
+    state.add(0, 1, seconds=(2.0, 1.0))
+    state.add(1, 1)  # as in a file of an older version
+    assert [run.points(state, 0), run.points(state, 1)] == pytest.approx([worth, 1])
+    spsa, expected = run.tuner(state), Spsa(run.parameters, run.schedule)
+    expected.update(0, worth)
+    expected.update(1, 1)
+    assert spsa.values == pytest.approx(expected.values)
 
 
 def test_engines_keep_running_and_get_only_what_changes(tmp_path: Path) -> None:
@@ -116,7 +133,7 @@ def test_a_run_from_the_command_line(tuned: None, tmp_path: Path, capsys: pytest
     pytest.importorskip("matplotlib", reason="pictures need Matplotlib")
     picture = tmp_path / "run.svg"
     assert command.main(["--state", str(state), "--show", "--plot", str(picture)]) == 0
-    change = re.search(r"^Size .* (\S+)  +-$", out, re.MULTILINE)  # too few games for the effects of a step
+    change = re.search(r"^Size .* (\S+)  +-  +-$", out, re.MULTILINE)  # too few games for the effects of a step
     assert change
     assert f"Size {change[1]}" in picture.read_text(encoding="utf-8")
     assert command.main(["--state", str(state), "--resume", "--plot", str(tmp_path / "run.txt")]) == 2
