@@ -39,9 +39,10 @@ GAIN_MAX: Final = 0.02
 #: How many Elo a share of the points is worth near an even score: the slope of the Elo curve there.
 ELO_OF_SHARE: Final = 1600 / math.log(10)
 
-#: How many net wins of a pair e times the time is worth: about 145 Elo for twice the time, which is between what we
-#: measured from balanced openings [ledger: twice-the-nodes] and from unbalanced ones [ledger: twice-the-time]. At a
-#: limit of nodes or depth, results are corrected by it; else values look good that search fewer nodes a second.
+#: How many net wins of a pair e times the time is worth. Twice the time is then worth 0.83 net wins, which is between
+#: what it gained from balanced openings, +138.5 +- 50.2 [ledger: twice-the-nodes], and from unbalanced ones,
+#: +171.3 +- 27.0 [ledger: twice-the-time]. At a limit of nodes or depth, results are corrected by it; else values look
+#: good that search fewer nodes a second.
 WINS_OF_TIME: Final = 1.2
 
 #: The least number of results beyond the unknowns of a regression; with fewer, its intervals would be too narrow.
