@@ -19,6 +19,11 @@ from eval.training.kernels.records import BLACK_TO_MOVE
 
 #: The number of positions to score at a time.
 _CHUNK: Final = 65_536
+#: `rescaled_errors` fits a polynomial of tanh(evaluation in centipawns / _FIT_SCALE) and the number of pieces, with so
+#: many terms, to blocks of so many positions.
+_FIT_SCALE: Final = 400.0
+_TERMS: Final = 24
+_FIT_BLOCK: Final = 50
 
 
 def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
@@ -63,16 +68,60 @@ def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:
     return out
 
 
-def squared_errors(network: Network, samples: Any, scale: float) -> npt.NDArray[np.float64]:
-    """Returns the squared differences between the network's evaluations of SAMPLE[n] and their scores, float64[n].
+def predictions(network: Network, samples: Any) -> npt.NDArray[np.int64]:
+    """Returns the quantised network's evaluations of SAMPLE[n] within +-EVALUATION_LIMIT, as `integer_scores`."""
+    return np.clip(integer_scores(network, samples), -EVALUATION_LIMIT, EVALUATION_LIMIT)
+
+
+def searched_scores(samples: Any) -> npt.NDArray[np.int64]:
+    """Returns the scores of SAMPLE[n], in centipawns for the side to move, int64[n]."""
+    is_black = samples["position"]["state"] & BLACK_TO_MOVE != 0
+    scores: npt.NDArray[np.int64] = np.where(is_black, -1, 1) * samples["score"].astype(np.int64)
+    return scores
+
+
+def squared_errors(
+    evals: npt.NDArray[np.int64], scores: npt.NDArray[np.int64], scale: float
+) -> npt.NDArray[np.float64]:
+    """Returns the squared differences between evaluations and scores (centipawns, int64[n]), float64[n].
 
     Both are expected results: 1 / (1 + exp(-centipawns / scale)).
     """
-    is_black = samples["position"]["state"] & BLACK_TO_MOVE != 0
-    scores = np.where(is_black, -1.0, 1.0) * samples["score"]
-    evals = np.clip(integer_scores(network, samples), -EVALUATION_LIMIT, EVALUATION_LIMIT)
     differences: npt.NDArray[np.float64] = (_expected(evals, scale) - _expected(scores, scale)) ** 2
     return differences
+
+
+def rescaled_errors(
+    evals: npt.NDArray[np.int64], scores: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64], scale: float
+) -> npt.NDArray[np.float64]:
+    """Returns `squared_errors` after the best correction that depends on the evaluation and the number of pieces alone.
+
+    `pieces`, int64[n], are the numbers of pieces. The correction is a polynomial, fitted by least squares; each half of
+    the positions (blocks of _FIT_BLOCK in turns) gets the one that fits the other half. A search plays nearly the same
+    moves after such a correction, so these errors show better than `squared_errors` what a network has learned.
+    """
+    parts = [slice(first, first + _CHUNK) for first in range(0, len(evals), _CHUNK)]
+    given, wanted = _expected(evals, scale), _expected(scores, scale)
+    half = np.arange(len(evals)) // _FIT_BLOCK % 2
+    matrices, vectors = np.zeros((2, _TERMS, _TERMS)), np.zeros((2, _TERMS))
+    for part in parts:
+        terms, rest = _terms(evals[part], pieces[part]), (wanted - given)[part]
+        for number in range(2):
+            mine = terms[half[part] == number]
+            matrices[number] += mine.T @ mine
+            vectors[number] += mine.T @ rest[half[part] == number]
+    weights = np.stack([np.linalg.lstsq(matrices[1 - number], vectors[1 - number])[0] for number in range(2)])
+    errors = np.zeros(len(evals))
+    for part in parts:
+        corrections = np.sum(_terms(evals[part], pieces[part]) * weights[half[part]], axis=1)
+        errors[part] = (given[part] + corrections - wanted[part]) ** 2
+    return errors
+
+
+def _terms(evals: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Returns the terms of the polynomial that `rescaled_errors` fits, float64[n][_TERMS]."""
+    size, phase = np.tanh(evals / _FIT_SCALE), (pieces - 16) / 16
+    return np.stack([size**power * phase**other for power in range(8) for other in range(3)], axis=1)
 
 
 def _expected(centipawns: npt.NDArray[Any], scale: float) -> npt.NDArray[np.float64]:

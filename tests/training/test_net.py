@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import chess
+import numpy as np
 import pytest
 
 import uci_main
@@ -14,6 +15,7 @@ from engine.board.convert import to_board
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import read_network, write_network
 from eval.training.commands import net
+from eval.training.quantise import rescaled_errors, squared_errors
 from eval.training.samples import samples
 from tests.eval.networks import random_network
 from tests.training.positions import unpacked
@@ -62,8 +64,26 @@ def test_net_compares_networks_on_games(
     assert theirs["error"] == pytest.approx(mine["error"] * (1 + theirs["change_percent"] / 100))
     assert net.main([str(trained), str(other), "--data", str(made), "--quiet"]) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first == f"{trained}: error {mine['error']:.6f} on {len(expected)} positions"
-    assert second.endswith(f", {theirs['change_percent']:+.2f} % +- {theirs['change_interval']:.2f}")
+    told = f"{trained}: error {mine['error']:.6f}, rescaled {mine['rescaled_error']:.6f}, {len(expected)} positions"
+    assert first == told
+    assert f" ({theirs['change_percent']:+.2f} % +- {theirs['change_interval']:.2f}), rescaled " in second
+
+
+def test_the_rescaled_error_ignores_the_size_of_evaluations() -> None:
+    random = np.random.default_rng(1)
+    pieces = random.integers(2, 33, 100_000)
+    scores = np.rint(random.normal(0, 150, len(pieces))).astype(np.int64)
+    evals = np.rint(scores + random.normal(0, 60, len(pieces))).astype(np.int64)
+    # Larger with more pieces, as a network may be that learned from other positions.
+    larger = np.rint(evals * (1 + pieces / 40)).astype(np.int64)
+    plain = [squared_errors(mine, scores, 170.0).mean() for mine in (evals, larger)]
+    rescaled = [rescaled_errors(mine, scores, pieces, 170.0).mean() for mine in (evals, larger)]
+    assert plain[1] > 1.5 * plain[0]
+    assert rescaled[0] <= plain[0]
+    assert rescaled[1] == pytest.approx(rescaled[0], rel=0.02)
+    # What the evaluation and the pieces cannot predict stays.
+    noisier = np.rint(scores + random.normal(0, 120, len(pieces))).astype(np.int64)
+    assert rescaled_errors(noisier, scores, pieces, 170.0).mean() > 1.5 * rescaled[0]
 
 
 def test_net_needs_positions_to_compare_with(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

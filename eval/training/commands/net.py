@@ -29,8 +29,10 @@ examples:
   secateur net old.snet new.snet --data data/deep
 
 With --data, the games should have many nodes a move, far more than those that the networks learned from. The error is
-the mean squared difference of expected results, on quiet positions. The change is that against the first network, with
-a 95 % interval that treats positions as independent; positions of the same game are not, so it is a little too narrow.
+the mean squared difference of expected results, on quiet positions. The rescaled error allows for a correction that
+depends only on the evaluation and the number of pieces; a network that is only larger or smaller than another one has
+the same. Changes are those against the first network, with 95 % intervals that treat positions as independent;
+positions of the same game are not, so they are a little too narrow.
 """
 
 
@@ -75,33 +77,48 @@ def _compare(files: list[Path], data: list[str], as_json: bool, quiet: bool) -> 
     os.environ[KERNELS_VARIABLE] = JIT
     with Steps("loading the kernels", quiet) as steps:
         from eval.network.format import read_network
-        from eval.training.quantise import squared_errors
+        from eval.training.quantise import predictions, rescaled_errors, searched_scores, squared_errors
         from eval.training.samples import samples
 
         networks = [read_network(path) for path in files]
         parts = [
-            [squared_errors(network, part, _SCALE) for network in networks]
+            [
+                searched_scores(part),
+                np.bitwise_count(part["position"]["occupied"]).astype(np.int64),
+                *(predictions(network, part) for network in networks),
+            ]
             for part in counted(samples(data), steps.show, "shards compared")
         ]
-    errors = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
-    if not len(errors[0]):
-        raise CommandError(f"{', '.join(map(shown, data))}: no quiet position to compare with")
-    rows: list[dict[str, Any]] = []
-    first = errors[0]
-    unit = 100 / max(float(first.mean()), 1e-12)
-    for path, mine in zip(files, errors, strict=True):
-        # All networks see the same positions, so a difference is known better than either error.
-        row: dict[str, Any] = {"file": str(path), "positions": len(mine), "error": float(mine.mean())}
-        row["change_percent"] = unit * float((mine - first).mean())
-        row["change_interval"] = unit * NORMAL_95 * float((mine - first).std()) / math.sqrt(len(mine))
-        rows.append(row)
+        scores, pieces, *evals = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        if not len(scores):
+            raise CommandError(f"{', '.join(map(shown, data))}: no quiet position to compare with")
+        steps.show("fitting the corrections")
+        errors = {
+            "": [squared_errors(mine, scores, _SCALE) for mine in evals],
+            "rescaled_": [rescaled_errors(mine, scores, pieces, _SCALE) for mine in evals],
+        }
+    rows: list[dict[str, Any]] = [{"file": str(path), "positions": len(scores)} for path in files]
+    for kind, by_network in errors.items():
+        first = by_network[0]
+        unit = 100 / max(float(first.mean()), 1e-12)
+        for row, mine in zip(rows, by_network, strict=True):
+            # All networks see the same positions, so a difference is known better than either error.
+            row[f"{kind}error"] = float(mine.mean())
+            row[f"{kind}change_percent"] = unit * float((mine - first).mean())
+            row[f"{kind}change_interval"] = unit * NORMAL_95 * float((mine - first).std()) / math.sqrt(len(mine))
     if as_json:
         print(json.dumps(rows, indent=2))
         return 0
     for row in rows:
-        change = "" if row is rows[0] else f", {row['change_percent']:+.2f} % +- {row['change_interval']:.2f}"
-        print(f"{shown(row['file'])}: error {row['error']:.6f} on {row['positions']} positions{change}")
+        plain, rescaled = (_told(row, kind, row is rows[0]) for kind in errors)
+        print(f"{shown(row['file'])}: error {plain}, rescaled {rescaled}, {row['positions']} positions")
     return 0
+
+
+def _told(row: dict[str, Any], kind: str, is_first: bool) -> str:
+    """Returns an error of a row, and how it differs from that of the first network."""
+    change = f" ({row[f'{kind}change_percent']:+.2f} % +- {row[f'{kind}change_interval']:.2f})"
+    return f"{row[f'{kind}error']:.6f}{'' if is_first else change}"
 
 
 def _facts(path: Path) -> dict[str, Any]:
