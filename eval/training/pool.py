@@ -195,8 +195,8 @@ def _slope(samples: Samples) -> float:
     return round(fit_slope(samples["score"].astype(np.float64), samples["result"] * 0.5), 1)
 
 
-def expected_results(centipawns: Reals, slope: float) -> Reals:
-    """Converts centipawns to White's expected results, 0 to 1: 1 / (1 + exp(-centipawns / slope))."""
+def expected_results(centipawns: npt.NDArray[Any], slope: float) -> Reals:
+    """Converts centipawns to expected results of the same side, 0 to 1: 1 / (1 + exp(-centipawns / slope))."""
     expected: Reals = 1.0 / (1.0 + np.exp(-np.clip(centipawns / slope, -500.0, 500.0)))
     return expected
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import Any, Final
@@ -16,13 +17,14 @@ from eval.training.kernels import gradients
 from eval.training.kernels.gradients import Integers, Layers, by_block, by_row
 from eval.training.kernels.policy import Weights
 from eval.training.kernels.records import BLACK_TO_MOVE
+from eval.training.pool import expected_results
 
 #: The number of positions to score at a time.
 _CHUNK: Final = 65_536
-#: `rescaled_errors` fits a polynomial of tanh(evaluation in centipawns / _FIT_SCALE) and the number of pieces, with so
-#: many terms, to blocks of so many positions.
+#: `rescaled_errors` fits a polynomial of tanh(evaluation in centipawns / _FIT_SCALE) and of the number of pieces, with
+#: so many powers of each, to every other block of so many positions.
 _FIT_SCALE: Final = 400.0
-_TERMS: Final = 24
+_FIT_POWERS: Final = 8, 3
 _FIT_BLOCK: Final = 50
 
 
@@ -87,7 +89,7 @@ def squared_errors(
 
     Both are expected results: 1 / (1 + exp(-centipawns / scale)).
     """
-    differences: npt.NDArray[np.float64] = (_expected(evals, scale) - _expected(scores, scale)) ** 2
+    differences: npt.NDArray[np.float64] = (expected_results(evals, scale) - expected_results(scores, scale)) ** 2
     return differences
 
 
@@ -97,20 +99,22 @@ def rescaled_errors(
     """Returns `squared_errors` after the best correction that depends on the evaluation and the number of pieces alone.
 
     `pieces`, int64[n], are the numbers of pieces. The correction is a polynomial, fitted by least squares; each half of
-    the positions (blocks of _FIT_BLOCK in turns) gets the one that fits the other half. A search plays nearly the same
-    moves after such a correction, so these errors show better than `squared_errors` what a network has learned.
+    the positions (every other block of _FIT_BLOCK) gets the one that fits the other half. With fewer than some thousand
+    positions, the fit's own noise adds to the errors.
     """
-    parts = [slice(first, first + _CHUNK) for first in range(0, len(evals), _CHUNK)]
-    given, wanted = _expected(evals, scale), _expected(scores, scale)
+    given, wanted = expected_results(evals, scale), expected_results(scores, scale)
     half = np.arange(len(evals)) // _FIT_BLOCK % 2
-    matrices, vectors = np.zeros((2, _TERMS, _TERMS)), np.zeros((2, _TERMS))
+    # Positions may be many, so there are never terms for more than _CHUNK of them.
+    parts = [slice(first, first + _CHUNK) for first in range(0, len(evals), _CHUNK)]
+    size = math.prod(_FIT_POWERS)
+    matrices, vectors = np.zeros((2, size, size)), np.zeros((2, size))
     for part in parts:
         terms, rest = _terms(evals[part], pieces[part]), (wanted - given)[part]
         for number in range(2):
-            mine = terms[half[part] == number]
-            matrices[number] += mine.T @ mine
-            vectors[number] += mine.T @ rest[half[part] == number]
-    weights = np.stack([np.linalg.lstsq(matrices[1 - number], vectors[1 - number])[0] for number in range(2)])
+            fitted = half[part] != number
+            matrices[number] += terms[fitted].T @ terms[fitted]
+            vectors[number] += terms[fitted].T @ rest[fitted]
+    weights = np.stack([np.linalg.lstsq(*system)[0] for system in zip(matrices, vectors, strict=True)])
     errors = np.zeros(len(evals))
     for part in parts:
         corrections = np.sum(_terms(evals[part], pieces[part]) * weights[half[part]], axis=1)
@@ -119,14 +123,10 @@ def rescaled_errors(
 
 
 def _terms(evals: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Returns the terms of the polynomial that `rescaled_errors` fits, float64[n][_TERMS]."""
+    """Returns the terms of the polynomial that `rescaled_errors` fits, float64[n][number of terms]."""
     size, phase = np.tanh(evals / _FIT_SCALE), (pieces - 16) / 16
-    return np.stack([size**power * phase**other for power in range(8) for other in range(3)], axis=1)
-
-
-def _expected(centipawns: npt.NDArray[Any], scale: float) -> npt.NDArray[np.float64]:
-    results: npt.NDArray[np.float64] = 1.0 / (1.0 + np.exp(-centipawns / scale))
-    return results
+    powers = itertools.product(*map(range, _FIT_POWERS))
+    return np.stack([size**first * phase**second for first, second in powers], axis=1)
 
 
 def measure(network: Network, samples: Any, exact: npt.NDArray[np.float64]) -> dict[str, float]:

@@ -41,7 +41,7 @@ def test_plays_a_game_by_the_rules() -> None:
 @pytest.mark.parametrize("plies", [30, 31])
 @pytest.mark.parametrize("turn", ["w", "b"])
 def test_a_game_knows_the_time_of_each_side(plies: int, turn: str) -> None:
-    """The side that is not to move made the last move, whoever began and with book moves or without."""
+    """The side not to move made the last move, no matter who began or how many book moves came first."""
     moves = tuple(MoveRecord("a2a3", 2.0 if (plies - number) % 2 else 0.5) for number in range(plies))
     fen = f"8/8/8/8/8/8/8/8 {turn} - - 0 1"
     game = GameResult(0, 0, "White", "Black", "1/2-1/2", final_fen=fen, moves=moves)

@@ -31,8 +31,9 @@ examples:
 With --data, the games should have many nodes a move, far more than those that the networks learned from. The error is
 the mean squared difference of expected results, on quiet positions. The rescaled error allows for a correction that
 depends only on the evaluation and the number of pieces; a network that is only larger or smaller than another one has
-the same. Changes are those against the first network, with 95 % intervals that treat positions as independent;
-positions of the same game are not, so they are a little too narrow.
+nearly the same. With fewer than some thousand positions, it is too large. Changes are those against the first network,
+with 95 % intervals that treat positions as independent; positions of the same game are not, so they are a little too
+narrow.
 """
 
 
