@@ -91,36 +91,57 @@ def evasion_mask(position, king):
 
 
 @subkernel
-def attacked_squares(position, by):
-    """Returns what color `by` attacks with pawns, with these and minor pieces, with rooks, too, and with all pieces.
+def attacks_by_type(position, by):
+    """Returns what color `by` attacks with pawns, knights, bishops, rooks, queens and the king, six uint64.
 
-    Each of the four results is a uint64 and contains the one before it. All pieces block sliders.
+    All pieces block sliders. Reads only `position.pieces` and `position.colors`.
     """
     men = position.colors[by]
     pieces = position.pieces
     occupied = pieces[OCCUPIED]
     pawns = pieces[PAWN] & men
-    by_pawns = captured_west(pawns, by) | captured_east(pawns, by)
-    by_minors = by_pawns
-    knights = pieces[KNIGHT] & men
-    while knights != U0:
-        by_minors |= KNIGHT_ATTACKS[lsb(knights)]
-        knights = without_lsb(knights)
-    bishops = pieces[BISHOP] & men
-    while bishops != U0:
-        by_minors |= bishop_attacks(lsb(bishops), occupied)
-        bishops = without_lsb(bishops)
-    by_rooks = by_minors
-    rooks = pieces[ROOK] & men
-    while rooks != U0:
-        by_rooks |= rook_attacks(lsb(rooks), occupied)
-        rooks = without_lsb(rooks)
-    attacked = by_rooks | KING_ATTACKS[king_square(position, by)]
-    queens = pieces[QUEEN] & men
-    while queens != U0:
-        attacked |= bishop_attacks(lsb(queens), occupied) | rook_attacks(lsb(queens), occupied)
-        queens = without_lsb(queens)
-    return by_pawns, by_minors, by_rooks, attacked
+    knights, bishops, rooks, queens = U0, U0, U0, U0
+    remaining = pieces[KNIGHT] & men
+    while remaining != U0:
+        knights |= KNIGHT_ATTACKS[lsb(remaining)]
+        remaining = without_lsb(remaining)
+    remaining = pieces[BISHOP] & men
+    while remaining != U0:
+        bishops |= bishop_attacks(lsb(remaining), occupied)
+        remaining = without_lsb(remaining)
+    remaining = pieces[ROOK] & men
+    while remaining != U0:
+        rooks |= rook_attacks(lsb(remaining), occupied)
+        remaining = without_lsb(remaining)
+    remaining = pieces[QUEEN] & men
+    while remaining != U0:
+        queens |= bishop_attacks(lsb(remaining), occupied) | rook_attacks(lsb(remaining), occupied)
+        remaining = without_lsb(remaining)
+    king = KING_ATTACKS[king_square(position, by)]
+    return captured_west(pawns, by) | captured_east(pawns, by), knights, bishops, rooks, queens, king
+
+
+@inlined
+def attacked_squares(position, by):
+    """Returns what color `by` attacks with pawns, with these and minor pieces, with rooks, too, and with all pieces.
+
+    Each of the four results is a uint64 and contains the one before it. All pieces block sliders.
+    """
+    pawns, knights, bishops, rooks, queens, king = attacks_by_type(position, by)
+    minors = pawns | knights | bishops
+    return pawns, minors, minors | rooks, minors | rooks | queens | king
+
+
+@inlined
+def attacked_by_lesser(position, color, by_pawns, by_minors, by_rooks):
+    """Returns the pieces of `color` that an enemy piece of less value attacks, as uint64; never pawns or the king.
+
+    `by_pawns`, `by_minors` and `by_rooks` are what `attacked_squares` returns for the other color.
+    """
+    pieces = position.pieces
+    return position.colors[color] & (
+        ((pieces[KNIGHT] | pieces[BISHOP]) & by_pawns) | (pieces[ROOK] & by_minors) | (pieces[QUEEN] & by_rooks)
+    )
 
 
 @inlined

@@ -8,10 +8,10 @@ import numpy as np
 
 from engine.board.bits import popcount
 from engine.board.generate import generate_quiets
-from engine.board.position import OCCUPIED, POSITION
+from engine.board.position import OCCUPIED, POSITION, WHITE
 from engine.compiler.jit import kernel, subkernel
 from eval.kernels.accumulator import accumulator_start, update
-from eval.kernels.features import output_bucket
+from eval.kernels.features import output_bucket, position_threats, threat_rows
 from eval.kernels.policy import write_logits
 from eval.kernels.vectors import screlu_dot
 from eval.network.layout import ONE, QB
@@ -30,17 +30,25 @@ def evaluate_with_network(network, accumulators, stack, ply):
     `network` is a NETWORK record that contains a network. `eval.kernels.accumulator` describes `accumulators` (mutated)
     and `stack`.
     """
-    for perspective in range(2):
-        update(network, accumulators, stack, ply, perspective)
     position = stack[ply].position
     us = position.turn
     hidden = network.hidden
     bucket = output_bucket(popcount(position.pieces[OCCUPIED]), network.buckets)
-    own, other = accumulator_start(network, ply, us), accumulator_start(network, ply, us ^ 1)
-    weights = bucket * 2 * hidden
-    total = screlu_dot(accumulators.values, own, network.output, weights, hidden)
-    total += screlu_dot(accumulators.values, other, network.output, weights + hidden, hidden)
-    value = (total + np.int64(network.output_bias[bucket])) * network.scale // (ONE * QB)
+    threats = np.int64(0)
+    if network.has_threats != 0:
+        hanging, checks = position_threats(position)
+        threats = threat_rows(position, hanging, checks, accumulators.white_threats, accumulators.black_threats)
+    for perspective in range(2):
+        update(network, accumulators, stack, ply, perspective)
+    total = np.int64(network.output_bias[bucket])
+    for perspective in range(2):
+        start = accumulator_start(network, ply, perspective)
+        weights = (2 * bucket + (perspective ^ us)) * hidden
+        numbers = accumulators.white_threats if perspective == WHITE else accumulators.black_threats
+        total += screlu_dot(
+            accumulators.values, start, network.threats, numbers, threats, network.output, weights, hidden
+        )
+    value = total * network.scale // (ONE * QB)
     return min(max(value, -EVALUATION_LIMIT), EVALUATION_LIMIT)
 
 

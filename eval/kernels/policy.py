@@ -17,47 +17,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.board.attacks import bishop_attacks, rook_attacks
-from engine.board.bits import U0, bit, lsb, without_lsb
+from engine.board.bits import U0, bit
 from engine.board.exchange import check_squares, see_ge
+from engine.board.generate import attacked_squares
 from engine.board.moves import move_origin, move_target
-from engine.board.position import BISHOP, KNIGHT, OCCUPIED, PAWN, QUEEN, ROOK, king_square, piece_at
-from engine.board.tables import KING_ATTACKS, KNIGHT_ATTACKS
+from engine.board.position import piece_at
 from engine.compiler.jit import inlined, subkernel
 from eval.kernels.accumulator import accumulator_start, update
 from eval.kernels.features import orientation
 from eval.kernels.vectors import activate_bytes, byte_dot
 from eval.network.layout import ORIGIN_ROWS
-from eval.terms.masks import pawn_attacks
-
-
-@inlined
-def _enemy_attacks(position):
-    """Returns the squares that the enemy's pawns, minor pieces, rooks and all pieces attack, four uint64."""
-    pieces, occupied = position.pieces, position.pieces[OCCUPIED]
-    enemy = position.turn ^ 1
-    theirs = position.colors[enemy]
-    pawns = pawn_attacks(pieces[PAWN] & theirs, enemy)
-    minors, rooks = U0, U0
-    everything = pawns | KING_ATTACKS[king_square(position, enemy)]
-    remaining = theirs & pieces[KNIGHT]
-    while remaining != U0:
-        minors |= KNIGHT_ATTACKS[lsb(remaining)]
-        remaining = without_lsb(remaining)
-    remaining = theirs & pieces[BISHOP]
-    while remaining != U0:
-        minors |= bishop_attacks(lsb(remaining), occupied)
-        remaining = without_lsb(remaining)
-    remaining = theirs & pieces[ROOK]
-    while remaining != U0:
-        rooks |= rook_attacks(lsb(remaining), occupied)
-        remaining = without_lsb(remaining)
-    remaining = theirs & pieces[QUEEN]
-    while remaining != U0:
-        square = lsb(remaining)
-        everything |= bishop_attacks(square, occupied) | rook_attacks(square, occupied)
-        remaining = without_lsb(remaining)
-    return pawns, minors, rooks, everything | minors | rooks
 
 
 @inlined
@@ -67,8 +36,8 @@ def move_view(position):
     `lesser` has, by piece type, the squares that enemy pieces of less value attack; `everything` is all squares that
     the enemy attacks; `checks` has, by piece type, the squares from which such a piece would check.
     """
-    pawns, minors, rooks, everything = _enemy_attacks(position)
-    lesser = (U0, U0, pawns, pawns, pawns | minors, pawns | minors | rooks, U0)
+    pawns, minors, rooks, everything = attacked_squares(position, position.turn ^ 1)
+    lesser = (U0, U0, pawns, pawns, minors, rooks, U0)
     return lesser, everything, check_squares(position)
 
 

@@ -138,8 +138,13 @@ def add_add_sub_sub(
 # --------------------------------------------------------------------------------------------------------------
 
 
-def _dot_twin(values: Any, start: int, weights: Any, first: int, count: int) -> Any:
-    clipped = np.clip(values[start : start + count], 0, QA).astype(np.int64)
+def _dot_twin(
+    values: Any, start: int, rows: Any, numbers: Any, extra: int, weights: Any, first: int, count: int
+) -> Any:
+    total = values[start : start + count].copy()
+    for number in numbers[:extra]:
+        total = total + rows[number * count : (number + 1) * count]
+    clipped = np.clip(total, 0, QA).astype(np.int64)
     return np.int64(((clipped * clipped + 256) // 512 * weights[first : first + count]).sum())
 
 
@@ -262,44 +267,66 @@ def _screlu_dot(unit: Any) -> Any:
     """Returns a machine operation for the dot product of the output layer. `unit` is one of the classes above."""
 
     @machine_op(_dot_twin)
-    def screlu_dot(typingctx: Any, values: Any, start: Any, weights: Any, first: Any, count: Any) -> Any:
-        """Returns the exact sum of (clipped^2 + 256) // 512 * weights[first + i], where clipped is values[start + i]
-        limited to 0 to QA, for i below `count`, as int64.
+    def screlu_dot(
+        typingctx: Any,
+        values: Any,
+        start: Any,
+        rows: Any,
+        numbers: Any,
+        extra: Any,
+        weights: Any,
+        first: Any,
+        count: Any,
+    ) -> Any:
+        """Returns the exact sum of (clipped^2 + 256) // 512 * weights[first + i], where clipped is total[i] limited to
+        0 to QA, for i below `count`, as int64. total[i] is values[start + i] plus rows[number * count + i] for the
+        first `extra` numbers of `numbers`.
 
-        `values` and `weights` are int16 arrays, `count` is a multiple of BLOCK up to MAX_HIDDEN, and weights are
-        within +-OUTPUT_LIMIT. Then nothing overflows: an activation is at most 510, so a pair of products is at most
-        2 * 510 * 16,384 = 16,711,680. Each of the 16 int32 lanes, over both sums, adds at most 1024 / 32 = 32 pairs:
-        534,773,760. Only the sum of the lanes needs 64 bits.
+        `values` and `weights` are int16 arrays, `rows` is int8[n], `numbers` is int64[m], `count` is a multiple of
+        BLOCK up to MAX_HIDDEN, totals fit into int16, and weights are within +-OUTPUT_LIMIT. Then nothing overflows: an
+        activation is at most 510, so a pair of products is at most 2 * 510 * 16,384 = 16,711,680. Each of the 16 int32
+        lanes, over both sums, adds at most 1024 / 32 = 32 pairs: 534,773,760. Only the sum of the lanes needs 64 bits.
         """
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            values_type, _, weights_type, _, _ = signature.args
-            values, start, weights, first, count = args
-
-            def pairs(block: Any) -> Any:
-                offset = builder.mul(block, ir.Constant(_I64, BLOCK))
-                value = _load(context, builder, values_type, values, builder.add(start, offset))
-                weight = _load(context, builder, weights_type, weights, builder.add(first, offset))
-                return unit.pairs(builder, unit.square(builder, _clipped(builder, value)), weight)
-
+            values_type, _, rows_type, numbers_type, _, weights_type, _, _ = signature.args
+            values, start, rows, numbers, extra, weights, first, count = args
+            half_block = ir.VectorType(_I8, BLOCK)
             # Two sums, for the even and the odd blocks, because each addition has to wait for the one before it.
             with builder.goto_entry_block():
-                even, odd = builder.alloca(_SUMS), builder.alloca(_SUMS)
-            for sums in (even, odd):
-                builder.store(_splat(_SUMS, 0), sums)
-            one = ir.Constant(_I64, 1)
-            blocks = builder.sdiv(count, ir.Constant(_I64, BLOCK))
-            with for_range(builder, builder.ashr(blocks, one)) as loop:
-                block = builder.shl(loop.index, one)
-                builder.store(builder.add(builder.load(even), pairs(block)), even)
-                builder.store(builder.add(builder.load(odd), pairs(builder.or_(block, one))), odd)
-            with builder.if_then(builder.trunc(blocks, ir.IntType(1))):
-                builder.store(builder.add(builder.load(even), pairs(builder.sub(blocks, one))), even)
-            lanes = builder.add(builder.load(even), builder.load(odd))
+                sums = [builder.alloca(_SUMS) for _ in range(2)]
+                totals = [builder.alloca(_BLOCK) for _ in range(2)]
+
+            def add_pairs(offset: Any, blocks: int) -> None:
+                """Adds the products of some blocks, one or two, from `offset` on to the sums."""
+                offsets = [builder.add(offset, ir.Constant(_I64, BLOCK * number)) for number in range(blocks)]
+                for total, place in zip(totals, offsets, strict=False):
+                    builder.store(_load(context, builder, values_type, values, builder.add(start, place)), total)
+                with for_range(builder, extra) as loop:
+                    number = builder.load(element_pointer(context, builder, numbers_type, numbers, loop.index))
+                    begin = builder.mul(number, count)
+                    for total, place in zip(totals, offsets, strict=False):
+                        at = element_pointer(context, builder, rows_type, rows, builder.add(begin, place), BLOCK)
+                        row = builder.load(builder.bitcast(at, half_block.as_pointer()), align=1)
+                        builder.store(builder.add(builder.load(total), builder.sext(row, _BLOCK)), total)
+                for total, place, lanes in zip(totals, offsets, sums, strict=False):
+                    weight = _load(context, builder, weights_type, weights, builder.add(first, place))
+                    activation = unit.square(builder, _clipped(builder, builder.load(total)))
+                    builder.store(builder.add(builder.load(lanes), unit.pairs(builder, activation, weight)), lanes)
+
+            for lanes in sums:
+                builder.store(_splat(_SUMS, 0), lanes)
+            two = ir.Constant(_I64, 2 * BLOCK)
+            with for_range(builder, builder.sdiv(count, two)) as loop:
+                add_pairs(builder.mul(loop.index, two), 2)
+            with builder.if_then(builder.icmp_signed("!=", builder.srem(count, two), ir.Constant(_I64, 0))):
+                add_pairs(builder.sub(count, ir.Constant(_I64, BLOCK)), 1)
+            lanes = builder.add(*(builder.load(each) for each in sums))
             wide = builder.sext(lanes, ir.VectorType(_I64, lanes.type.count))
             return _call(builder, f"llvm.vector.reduce.add.v{lanes.type.count}i64", _I64, wide)
 
-        return types.int64(values, types.int64, weights, types.int64, types.int64), codegen
+        integer = types.int64
+        return types.int64(values, integer, rows, numbers, integer, weights, integer, integer), codegen
 
     return screlu_dot
 

@@ -5,10 +5,11 @@
     header's length   uint32
     header            JSON, UTF-8: {"architecture": {...}, "provenance": {...}}
     padding           zeros up to a multiple of 64 from the start of the file
-    features          int16[king buckets][FEATURES][hidden]
+    features          int16[FEATURES][hidden]
     bias              int16[hidden]
     output            int16[buckets][own, opponent's][hidden]
     output bias       int32[buckets]
+    threats           int8[THREATS][hidden], only if the architecture has "threats": true
     policy rows       int8[POLICY_ROWS][hidden], and
     policy bias       int32[POLICY_CLASSES] in units of 1 / LOGIT, both only if the architecture has "policy": true
     checksum          SHA-256 of everything before it, 32 bytes
@@ -37,7 +38,6 @@ from eval.network.layout import (
     BLOCK,
     BUCKETS,
     FEATURES,
-    KING_BUCKETS,
     LOGIT,
     MAX_HIDDEN,
     MOST_PIECES,
@@ -48,6 +48,7 @@ from eval.network.layout import (
     QA,
     QB,
     SCALE,
+    THREATS,
     new_network,
 )
 
@@ -83,9 +84,10 @@ class NetworkError(CommandError, ValueError):
 class Network:
     """A quantised network and its provenance. Raises NetworkError unless the kernels can evaluate it exactly.
 
-    `features` is int16[king_buckets * FEATURES, hidden], `bias` int16[hidden], `output` int16[buckets, 2, hidden],
-    `output_bias` int32[buckets]; `scale` is the number of centipawns for an output of 1. `policy_rows` is
-    int8[POLICY_ROWS, hidden] and `policy_bias` int32[POLICY_CLASSES]; both are None if the network has no policy.
+    `features` is int16[FEATURES, hidden], `bias` int16[hidden], `output` int16[buckets, 2, hidden], `output_bias`
+    int32[buckets]; `scale` is the number of centipawns for an output of 1. `threats` is int8[THREATS, hidden], or None
+    if the network has no rows for threats. `policy_rows` is int8[POLICY_ROWS, hidden] and `policy_bias`
+    int32[POLICY_CLASSES]; both are None if the network has no policy.
     """
 
     features: npt.NDArray[np.int16]
@@ -94,6 +96,7 @@ class Network:
     output_bias: npt.NDArray[np.int32]
     scale: int = SCALE
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    threats: npt.NDArray[np.int8] | None = None
     policy_rows: npt.NDArray[np.int8] | None = None
     policy_bias: npt.NDArray[np.int32] | None = None
 
@@ -118,13 +121,17 @@ class Network:
         return int(self.output_bias.shape[0])
 
     @property
-    def king_buckets(self) -> int:
-        """The number of sets of feature rows, one of which the own king's square selects."""
-        return max(1, len(self.features) // FEATURES)
+    def has_threats(self) -> bool:
+        """True if the network has rows for threats."""
+        return self.threats is not None
 
-    def shape(self) -> tuple[int, int, int]:
-        """Returns `hidden`, `buckets` and `king_buckets`."""
-        return self.hidden, self.buckets, self.king_buckets
+    def all_rows(self) -> npt.NDArray[np.int16]:
+        """Returns the rows of features and then those of threats, if there are any, int16[n, hidden]."""
+        return self.features if self.threats is None else np.concatenate([self.features, self.threats])
+
+    def shape(self) -> tuple[int, int, bool]:
+        """Returns `hidden`, `buckets` and `has_threats`."""
+        return self.hidden, self.buckets, self.has_threats
 
     @property
     def has_policy(self) -> bool:
@@ -138,7 +145,7 @@ class Network:
             "hidden": self.hidden,
             "activation": ACTIVATION,
             "buckets": self.buckets,
-            **({"king_buckets": self.king_buckets} if self.king_buckets > 1 else {}),
+            **({"threats": True} if self.has_threats else {}),
             "qa": QA,
             "qb": QB,
             "scale": self.scale,
@@ -148,7 +155,7 @@ class Network:
     def describe(self) -> str:
         """Returns a short description of the architecture, such as `(768 -> 256)x2 -> 1, 8 output layers`."""
         layers = "1 output layer" if self.buckets == 1 else f"{self.buckets} output layers"
-        inputs = f"{self.king_buckets} x {FEATURES}" if self.king_buckets > 1 else str(FEATURES)
+        inputs = f"{FEATURES} + {THREATS} threats" if self.has_threats else str(FEATURES)
         return f"({inputs} -> {self.hidden})x2 -> 1, {layers}{', with a policy' if self.has_policy else ''}"
 
     def digest(self) -> str:
@@ -163,11 +170,13 @@ class Network:
         record = new_network()
         record["features"][: self.features.size] = self.features.reshape(-1)
         record["bias"][: self.hidden] = self.bias
+        if self.threats is not None:
+            record["threats"][: self.threats.size] = self.threats.reshape(-1)
         record["output"][: self.output.size] = self.output.reshape(-1)
         record["output_bias"][: self.buckets] = self.output_bias
         record["hidden"] = self.hidden
         record["buckets"] = self.buckets
-        record["king_buckets"] = self.king_buckets
+        record["has_threats"] = self.has_threats
         record["scale"] = self.scale
         if with_policy and self.policy_rows is not None:
             record["policy_rows"][: self.policy_rows.size] = self.policy_rows.reshape(-1)
@@ -181,11 +190,13 @@ def _arrays(architecture: Mapping[str, Any]) -> dict[str, tuple[np.dtype[Any], t
     short, integer = np.dtype("<i2"), np.dtype("<i4")
     hidden, buckets = architecture["hidden"], architecture["buckets"]
     arrays: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {
-        "features": (short, (architecture.get("king_buckets", 1) * FEATURES, hidden)),
+        "features": (short, (FEATURES, hidden)),
         "bias": (short, (hidden,)),
         "output": (short, (buckets, 2, hidden)),
         "output_bias": (integer, (buckets,)),
     }
+    if architecture.get("threats"):
+        arrays["threats"] = (np.dtype("i1"), (THREATS, hidden))
     if architecture.get("policy"):
         arrays["policy_rows"] = (np.dtype("i1"), (POLICY_ROWS, hidden))
         arrays["policy_bias"] = (integer, (POLICY_CLASSES,))
@@ -202,16 +213,12 @@ def _check_architecture(found: Mapping[str, Any]) -> None:
         raise NetworkError(f"hidden is {shown(repr(hidden))}, expected a multiple of {BLOCK} up to {MAX_HIDDEN}")
     if type(buckets) is not int or buckets not in BUCKETS:
         raise NetworkError(f"buckets is {shown(repr(buckets))}, expected {' or '.join(map(str, BUCKETS))}")
-    king_buckets = found.get("king_buckets", 1)
-    if type(king_buckets) is not int or king_buckets not in KING_BUCKETS:
-        expected = " or ".join(map(str, KING_BUCKETS))
-        raise NetworkError(f"king_buckets is {shown(repr(king_buckets))}, expected {expected}")
     if type(scale) is not int or not 1 <= scale <= MAX_SCALE:
         raise NetworkError(f"scale is {shown(repr(scale))}, expected 1 to {MAX_SCALE}")
-    policy = found.get("policy", False)
-    if type(policy) is not bool:
-        raise NetworkError(f"policy is {shown(repr(policy))}, expected true or false")
-    if policy and hidden % POLICY_BLOCK:
+    for name in ("threats", "policy"):
+        if type(found.get(name, False)) is not bool:
+            raise NetworkError(f"{name} is {shown(repr(found[name]))}, expected true or false")
+    if found.get("policy") and hidden % POLICY_BLOCK:
         raise NetworkError(f"hidden is {hidden}, expected a multiple of {POLICY_BLOCK} for a network with a policy")
 
 
@@ -220,12 +227,17 @@ def _check_ranges(network: Network) -> None:
     largest = int(np.abs(network.output.astype(np.int32)).max())
     if largest > OUTPUT_LIMIT:
         raise NetworkError(f"the largest absolute output weight is {largest}, expected at most {OUTPUT_LIMIT}")
-    # In each king bucket, an accumulator's element is at most its bias plus the 32 largest of 64 numbers: each square's
-    # largest weight.
-    by_square = network.features.reshape(network.king_buckets, 12, 64, network.hidden)
-    for pick, sign in ((by_square.max(axis=1), 1), (by_square.min(axis=1), -1)):
-        best = np.sort(np.maximum(sign * pick.astype(np.int64), 0), axis=1)[:, -MOST_PIECES:]
-        extreme = sign * int((best.sum(axis=1) + sign * network.bias.astype(np.int64)).max())
+    # A sum is at most its bias, plus the 32 largest of 64 numbers (each square's largest weight, with that of a hanging
+    # piece), plus the largest weight of each kind of check.
+    pieces = network.features.astype(np.int64).reshape(-1, 64, network.hidden)
+    threats = np.zeros_like(pieces) if network.threats is None else network.threats.reshape(-1, 64, network.hidden)
+    hanging, checks = threats[: len(pieces)], threats[len(pieces) :]
+    by_square = np.concatenate([pieces, pieces + hanging])
+    bias = network.bias.astype(np.int64)
+    for sign in (1, -1):
+        best = np.sort(np.maximum((sign * by_square).max(axis=0), 0), axis=0)[-MOST_PIECES:]
+        checked = np.maximum((sign * checks.astype(np.int64)).max(axis=1), 0)
+        extreme = sign * int((best.sum(axis=0) + checked.sum(axis=0) + sign * bias).max())
         if not _INT16.min <= extreme <= _INT16.max:
             raise NetworkError(f"an accumulator may reach {extreme}, expected {_INT16.min} to {_INT16.max}")
     if network.policy_bias is not None:

@@ -1,8 +1,9 @@
 """The layout of a network and its accumulators in memory, and the formula of the evaluation.
 
-    accumulator[p]  = bias + sum of the rows of the features that perspective p sees, in the
-                      king bucket of p                                                        int16[hidden]
-    clipped         = min(max(accumulator, 0), QA)
+    accumulator[p]  = bias + sum of the rows of the features that perspective p sees          int16[hidden]
+    threats[p]      = sum of the rows of the threats that perspective p sees, int8 each; 0 in a
+                      network without such rows                                               int16[hidden]
+    clipped         = min(max(accumulator + threats, 0), QA)
     activation      = (clipped^2 + 256) // 512                                                0 to ONE
     total           = sum over own and opponent's perspective of activation * output weight   exact integer
     evaluation      = (total + output bias) * scale // (ONE * QB)                             centipawns
@@ -17,9 +18,10 @@ A network may also have a policy, which rates the quiet moves of a position (see
                       for i below hidden / 2                                                  0 to 127, int8[hidden]
     logit           = dot(input, row of the origin) + dot(input, row of the target) + bias of the move's class
 
-LOGIT represents a logit of 1.0, POLICY_QB a weight of 1.0 in the rows. The pairs of activations suit a network that was
-widened to twice its width, because its halves began as copies (see `eval.training.trainer.state_from`). Adding them
-halves the work. In other networks, a pair has nothing in common, so its sum says less.
+These activations are without the rows of threats. LOGIT represents a logit of 1.0, POLICY_QB a weight of 1.0 in
+the rows. The pairs of activations suit a network that was widened to twice its width, because its halves began as
+copies (see `eval.training.trainer.state_from`). Adding them halves the work. In other networks, a pair has nothing in
+common, so its sum says less.
 """
 
 from __future__ import annotations
@@ -30,20 +32,18 @@ import numpy as np
 
 from engine.memory import allocate
 
-#: The number of features of each perspective in each king bucket: own and enemy pieces of six types on 64 squares.
+#: The number of features of each perspective: own and enemy pieces of six types on 64 squares.
 FEATURES: Final = 768
 
-#: The numbers of king buckets that a network may have. With 4, the square of a perspective's own king selects one of
-#: four sets of feature rows.
-KING_BUCKETS: Final = (1, 4)
-
-#: The king bucket of a square as its perspective sees it (see `eval.kernels.features`), int64[64]: 0 for a1 and b1,
-#: where a king stands after castling on its side, 1 for c1 and d1, 2 for the second rank, 3 for the others. A
-#: perspective sees its king on files a to d, so the entries of files e to h are never read.
-KING_BUCKET_OF_SQUARE: Final = np.array([0, 0, 1, 1, 1, 1, 0, 0] + [2] * 8 + [3] * 48, np.int64)
+#: The number of threats of each perspective: hanging pieces, one for each feature; then safe checks to the own and the
+#: enemy king by four piece types, knight to queen, one for each square of the king.
+THREATS: Final = FEATURES + 2 * 4 * 64
 
 #: The largest number of pieces that a position can have.
 MOST_PIECES: Final = 32
+
+#: The largest number of threats in a position: all pieces but the kings hang, and all types check.
+MOST_THREATS: Final = MOST_PIECES - 2 + 2 * 4
 
 #: The integers that represent 1.0 in accumulators, in activations and in output weights.
 QA: Final = 511
@@ -81,13 +81,13 @@ BUCKETS: Final = (1, 8)
 
 NETWORK: Final = np.dtype(
     [
-        # The arrays are long enough for the largest network; `hidden` is the length of a row. Row r, that of feature
-        # f in king bucket k for r = k * FEATURES + f, is features[r * hidden : (r + 1) * hidden]. The weights of bucket
+        # The arrays are long enough for the largest network; `hidden` is the length of a row. Row r is
+        # features[r * hidden : (r + 1) * hidden], and in the same way for threats and the policy. The weights of bucket
         # b for the own and the opponent's accumulator are output[b * 2 * hidden : (b + 1) * 2 * hidden].
-        ("features", np.int16, (max(KING_BUCKETS) * FEATURES * MAX_HIDDEN,)),
+        ("features", np.int16, (FEATURES * MAX_HIDDEN,)),
         ("bias", np.int16, (MAX_HIDDEN,)),
         ("output", np.int16, (max(BUCKETS) * 2 * MAX_HIDDEN,)),
-        # Row r of the policy is policy_rows[r * hidden : (r + 1) * hidden].
+        ("threats", np.int8, (THREATS * MAX_HIDDEN,)),
         ("policy_rows", np.int8, (POLICY_ROWS * MAX_HIDDEN,)),
         # In units of 1 / LOGIT.
         ("policy_bias", np.int32, (POLICY_CLASSES,)),
@@ -96,7 +96,8 @@ NETWORK: Final = np.dtype(
         # The length of an accumulator; 0 if there is no network.
         ("hidden", np.int64),
         ("buckets", np.int64),
-        ("king_buckets", np.int64),
+        # 1 if the network has rows for threats, else 0.
+        ("has_threats", np.int64),
         # Centipawns for an output of 1.
         ("scale", np.int64),
         # 1 if the network has a policy, else 0.
@@ -109,7 +110,7 @@ NETWORK: Final = np.dtype(
 
 
 #: The number of entries of the cache for refreshes, see `accumulator_stack`.
-CACHE_ENTRIES: Final = 2 * max(KING_BUCKETS) * 2
+CACHE_ENTRIES: Final = 2 * 2
 
 
 def accumulator_stack(plies: int) -> np.dtype[Any]:
@@ -118,12 +119,15 @@ def accumulator_stack(plies: int) -> np.dtype[Any]:
         [
             # [ply][perspective][hidden], without gaps; `hidden` is the network's.
             ("values", np.int16, (plies * 2 * MAX_HIDDEN,)),
-            # [perspective][king bucket][mirrored or not][hidden]: the sums of the last refresh, and its pieces by
-            # colour and type. Bit e of `cached` is set if entry e is in use, numbered in this order. The sums follow
-            # `values`, so that they begin on a cache line.
+            # [perspective][mirrored or not][hidden]: the sums of the last refresh, and its pieces by
+            # colour and type. Bit e of `cached` is set if entry e is in use, numbered in this order. The arrays
+            # of int16 come first, so that they begin on cache lines.
             ("cached_values", np.int16, (CACHE_ENTRIES * MAX_HIDDEN,)),
             ("cached_pieces", np.uint64, (CACHE_ENTRIES, 2, 6)),
             ("cached", np.int64),
+            # The rows of threats of the last position evaluated, as White and Black see them.
+            ("white_threats", np.int64, (MOST_THREATS,)),
+            ("black_threats", np.int64, (MOST_THREATS,)),
             # [ply]: bit p is set if perspective p's accumulator matches the position of that ply.
             ("computed", np.int64, (plies,)),
         ],

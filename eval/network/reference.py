@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import chess
 import numpy as np
@@ -12,25 +13,62 @@ from eval.kernels.inference import EVALUATION_LIMIT
 from eval.network.format import Network
 from eval.network.layout import ONE, ORIGIN_ROWS, QA, QB
 
+#: What a piece is worth when one piece attacks another; a king takes anything.
+_WORTH: Final = {chess.PAWN: 0, chess.KNIGHT: 1, chess.BISHOP: 1, chess.ROOK: 2, chess.QUEEN: 3, chess.KING: 4}
 
-def active_rows(board: chess.Board, perspective: chess.Color, king_buckets: int = 1) -> list[int]:
-    """Returns the feature rows that `perspective` sees on a board, in no particular order."""
+
+def is_hanging(board: chess.Board, square: chess.Square) -> bool:
+    """Returns whether the piece on a square hangs (see `eval.kernels.features.position_threats`)."""
+    piece = board.piece_at(square)
+    assert piece is not None
+    attackers = board.attackers(not piece.color, square)
+    if piece.piece_type == chess.KING or not attackers:
+        return False
+    return _has_lesser_attacker(board, piece, square) or not board.attackers(piece.color, square)
+
+
+def safe_checks(board: chess.Board, color: chess.Color) -> set[chess.PieceType]:
+    """Returns the piece types with which `color` can check safely (see `eval.kernels.features.position_threats`)."""
+    found = set()
+    king = board.king(not color)
+    assert king is not None
+    for kind in (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN):
+        # Such a piece checks from the squares that it would attack from the king's square.
+        probe = board.copy(stack=False)
+        probe.set_piece_at(king, chess.Piece(kind, not color))
+        checking = probe.attacks(king) - board.occupied_co[color]
+        reached = (board.attacks(origin) & checking for origin in board.pieces(kind, color))
+        if any(not board.attackers(not color, target) for targets in reached for target in targets):
+            found.add(kind)
+    return found
+
+
+def active_rows(board: chess.Board, perspective: chess.Color, with_threats: bool = False) -> list[int]:
+    """Returns the rows that `perspective` sees on a board, in no particular order.
+
+    If asked, that includes the rows of threats, which follow the FEATURES rows of pieces.
+    """
     king = board.king(perspective)
     assert king is not None
+
+    def seen(square: chess.Square) -> chess.Square:
+        square = square if perspective == chess.WHITE else chess.square_mirror(square)
+        file = chess.square_file(square)
+        return chess.square(7 - file if chess.square_file(king) >= 4 else file, chess.square_rank(square))
+
     found = []
     for square, piece in board.piece_map().items():
-        seen = square if perspective == chess.WHITE else chess.square_mirror(square)
-        if chess.square_file(king) >= 4:
-            seen = chess.square(7 - chess.square_file(seen), chess.square_rank(seen))
         plane = piece.piece_type - 1 if piece.color == perspective else piece.piece_type + 5
-        found.append(64 * plane + seen)
-    if king_buckets == 1:
-        return found
-    own_king = next(row - 64 * 5 for row in found if row // 64 == 5)
-    bucket = min(chess.square_rank(own_king) + 1, 3)
-    if bucket == 1 and chess.square_file(own_king) < 2:
-        bucket = 0
-    return [768 * bucket + row for row in found]
+        found.append(64 * plane + seen(square))
+        if with_threats and is_hanging(board, square):
+            found.append(768 + found[-1])
+    if with_threats:
+        for side, color in enumerate((perspective, not perspective)):
+            threatened = board.king(color)
+            assert threatened is not None
+            for kind in safe_checks(board, not color):
+                found.append(2 * 768 + 256 * side + 64 * (kind - chess.KNIGHT) + seen(threatened))
+    return found
 
 
 def bucket_of(board: chess.Board, buckets: int) -> int:
@@ -38,9 +76,10 @@ def bucket_of(board: chess.Board, buckets: int) -> int:
     return (len(board.piece_map()) - 2) // 4 if buckets > 1 else 0
 
 
-def _activations(network: Network, board: chess.Board) -> npt.NDArray[np.int64]:
+def _activations(network: Network, board: chess.Board, with_threats: bool) -> npt.NDArray[np.int64]:
     """Returns the activations of both perspectives, the side to move's first, int64[2][hidden]."""
-    sides = (network.features[active_rows(board, side, network.king_buckets)] for side in (board.turn, not board.turn))
+    all_rows = network.all_rows()
+    sides = (all_rows[active_rows(board, side, with_threats)] for side in (board.turn, not board.turn))
     sums = network.bias + np.array([rows.sum(axis=0, dtype=np.int64) for rows in sides])
     activations: npt.NDArray[np.int64] = (np.clip(sums, 0, QA) ** 2 + 256) // 512
     return activations
@@ -49,16 +88,15 @@ def _activations(network: Network, board: chess.Board) -> npt.NDArray[np.int64]:
 def integer_score(network: Network, board: chess.Board) -> int:
     """Returns the evaluation in centipawns from the side to move's view. The kernels must match it exactly."""
     bucket = bucket_of(board, network.buckets)
-    total = int((_activations(network, board) * network.output[bucket]).sum())
+    total = int((_activations(network, board, network.has_threats) * network.output[bucket]).sum())
     value = (total + int(network.output_bias[bucket])) * network.scale // (ONE * QB)
     return min(max(value, -EVALUATION_LIMIT), EVALUATION_LIMIT)
 
 
-def _has_lesser_attacker(board: chess.Board, piece: chess.PieceType, square: chess.Square) -> bool:
+def _has_lesser_attacker(board: chess.Board, piece: chess.Piece, square: chess.Square) -> bool:
     """Returns whether an enemy piece of less value than `piece` attacks a square; False for a king."""
-    worth = {chess.PAWN: 0, chess.KNIGHT: 1, chess.BISHOP: 1, chess.ROOK: 2, chess.QUEEN: 3, chess.KING: 4}
-    found = (board.piece_type_at(attacker) for attacker in board.attackers(not board.turn, square))
-    return piece != chess.KING and any(worth[attacker] < worth[piece] for attacker in found if attacker)
+    kind, found = piece.piece_type, (board.piece_type_at(each) for each in board.attackers(not piece.color, square))
+    return kind != chess.KING and any(_WORTH[attacker] < _WORTH[kind] for attacker in found if attacker)
 
 
 def integer_logits(
@@ -72,7 +110,7 @@ def integer_logits(
     assert network.policy_rows is not None
     assert network.policy_bias is not None
     half = network.hidden // 2
-    activations = _activations(network, board)
+    activations = _activations(network, board, with_threats=False)
     inputs = ((activations[:, :half] + activations[:, half:]) // 8).reshape(-1)
     king = board.king(board.turn)
     assert king is not None
@@ -87,7 +125,7 @@ def integer_logits(
             rooks = chess.SquareSet(board.castling_rights & chess.BB_RANKS[chess.square_rank(king)])
             target = next(rook for rook in rooks if (rook > king) == (target > king))
         before, after = (int(bool(board.attackers(not board.turn, square))) for square in (move.from_square, target))
-        before += _has_lesser_attacker(board, piece, move.from_square)
+        before += _has_lesser_attacker(board, chess.Piece(piece, board.turn), move.from_square)
         after *= 2 if loses(board, move) else 1
         # A piece checks from the squares that such an enemy piece would attack from the enemy king's square.
         enemy_king = board.king(not board.turn)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from engine.board.position import POSITION
 from engine.errors import CommandError
 from engine.extras import remedy
-from eval.network.layout import BLOCK, FEATURES, MOST_PIECES, SCALE
-from eval.training.kernels.gradients import CHUNK, Blend, network_inputs, part_sizes
+from engine.memory import allocate
+from eval.network.layout import BLOCK, SCALE
+from eval.training.kernels.gradients import CHUNK, MOST_ROWS, Blend, network_inputs, part_sizes, row_count
 from eval.training.kernels.optimizer import MOMENTUM, MOST_WEIGHT, SQUARES, TINY, make_step
 
 if TYPE_CHECKING:
@@ -76,7 +78,7 @@ class Accelerator:
     def _prepared(self, threads: ThreadPoolExecutor, samples: Any, chunks: npt.NDArray[np.int64]) -> Any:
         """Starts to prepare a batch; returns a function that waits for it and returns its arrays."""
         count = len(chunks) * CHUNK
-        rows = np.empty((count, 2, MOST_PIECES), np.int16)
+        rows = np.empty((count, 2, MOST_ROWS), np.int16)
         buckets = np.empty(count, np.int32)
         targets = np.empty(count, np.float32)
 
@@ -87,8 +89,9 @@ class Accelerator:
                 part,
                 self._blend,
                 self._recipe.buckets,
-                self._recipe.king_buckets,
-                np.empty((2, MOST_PIECES), np.int64),
+                row_count(self._recipe.threats),
+                allocate(POSITION, 1)[0],
+                np.empty((2, MOST_ROWS), np.int64),
                 rows[begin:end],
                 buckets[begin:end],
                 targets[begin:end],
@@ -114,20 +117,16 @@ def _compiled(recipe: Recipe, factor: float) -> Any:
     import jax.numpy as jnp
 
     hidden, buckets, batch_size = recipe.hidden, recipe.buckets, recipe.batch_size
-    row_count = recipe.king_buckets * FEATURES
-    ends = np.cumsum(part_sizes(hidden, buckets, recipe.king_buckets))
+    count = row_count(recipe.threats)
+    ends = np.cumsum(part_sizes(hidden, buckets, recipe.threats))
 
     def loss(parameters: Any, rows: Any, bucket: Any, targets: Any) -> Any:
         blocks, bias, output, output_bias, _ = jnp.split(parameters, ends)
-        features = blocks.reshape(hidden // BLOCK, row_count, BLOCK).transpose(1, 0, 2).reshape(row_count, hidden)
-        views = rows.reshape(-1, MOST_PIECES)
-        # The column behind the rows takes the places without a piece.
-        present = (
-            jnp.zeros((len(views), row_count + 1), jnp.float32).at[jnp.arange(len(views))[:, None], views].add(1.0)
-        )
-        active = jnp.square(jnp.clip(present[:, :row_count] @ features + bias, 0.0, 1.0)).reshape(
-            batch_size, 2 * hidden
-        )
+        features = blocks.reshape(hidden // BLOCK, count, BLOCK).transpose(1, 0, 2).reshape(count, hidden)
+        views = rows.reshape(-1, MOST_ROWS)
+        # The column behind the rows takes the places without a row.
+        present = jnp.zeros((len(views), count + 1), jnp.float32).at[jnp.arange(len(views))[:, None], views].add(1.0)
+        active = jnp.square(jnp.clip(present[:, :count] @ features + bias, 0.0, 1.0)).reshape(batch_size, 2 * hidden)
         outputs = active @ output.reshape(buckets, 2 * hidden).T + output_bias
         chosen = jnp.take_along_axis(outputs, bucket[:, None].astype(jnp.int32), 1)[:, 0]
         return jnp.sum(jnp.square(jax.nn.sigmoid(factor * chosen) - targets))

@@ -22,13 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.cluster import WorkError, map_unordered
+from engine.board.position import POSITION
 from engine.compiler.sources import PROJECT_ROOT, add_sources, kernel_sources
 from engine.files import shown
 from engine.memory import allocate
 from eval.build import require_own_evaluation
 from eval.network.format import decode_network, network_digest
 from eval.training.kernels.records import GAME, PLY, VARIANTS
-from eval.training.kernels.selfplay import RULES, play_game
+from eval.training.kernels.selfplay import RULES, TREE_WALKS, play_game
 from eval.training.shards import (
     ARCHIVED,
     FINISHED,
@@ -71,6 +72,7 @@ class Settings:
     opening_most: int = 9
     opening_score: int = 1000
     random_percent: int = 0
+    tree_nodes: int = 0
     win_score: int = 2500
     win_plies: int = 4
     draw_score: int = 4
@@ -89,6 +91,7 @@ class Settings:
             "opening_most": (self.opening_least, 100),
             "opening_score": (100, 40_000),
             "random_percent": (0, 100),
+            "tree_nodes": (0, 1 << 40),
             "win_score": (100, 40_000),
             "win_plies": (1, 1000),
             "draw_score": (-1, 1000),
@@ -137,18 +140,27 @@ class Player:
         self._table = allocate_table(settings.hash_mebibytes)
         starts = map(chess.Board.from_chess960_pos, range(960))
         self._ranks = np.array([[board.piece_type_at(square) for square in range(8)] for board in starts], np.uint8)
-        self._game = allocate(GAME, 1)
-        self._plies = allocate(PLY, settings.max_plies)
+        trees = TREE_WALKS * settings.max_plies if settings.tree_nodes else 0
+        self._games = allocate(GAME, 1 + trees)
+        self._plies = allocate(PLY, settings.max_plies + trees)
+        self._scratch = allocate(POSITION, TREE_WALKS + 1), self._worker["keys"].copy()
 
     def play(self, index: int) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
-        """Plays game number `index`; returns its head, GAME[1], and its recorded plies, PLY[n]."""
+        """Plays game number `index`; returns its records, GAME[m], the game's own first, and their plies, PLY[n].
+
+        The records after the first are positions of search trees, one ply each.
+        """
         forget(self._worker)
         self._worker["generation"] = 0
         self._table["check"] = self._table["word"] = 0
-        play_game(
-            self._worker, self._table, self._rules, self._ranks, _random(self._seed, index), self._game[0], self._plies
+        random = _random(self._seed, index)
+        records = play_game(
+            self._worker, self._table, self._rules, self._ranks, random, self._games, self._plies, *self._scratch
         )
-        return self._game.copy(), self._plies[: int(self._game[0]["plies"])].copy()
+        first = int(self._rules["max_plies"])
+        of_trees = self._plies[first : first + records - 1]
+        plies = np.concatenate([self._plies[: int(self._games[0]["plies"])], of_trees])
+        return self._games[:records].copy(), plies
 
 
 def _random(seed: int, index: int) -> npt.NDArray[np.uint64]:

@@ -33,7 +33,7 @@ from engine.files import built, count_of, open_regular, parse_json, printable, r
 from engine.memory import readable
 from eval.training.archive import in_threads
 from eval.training.kernels.gradients import count_unsound
-from eval.training.kernels.records import PLY, SAMPLE
+from eval.training.kernels.records import PLY, SAMPLE, TREE
 from eval.training.samples import Filter, Samples, shard_samples
 from eval.training.shards import ARCHIVED, Shard, ShardError, find_shards, read_shard
 
@@ -120,7 +120,7 @@ def _decoded(path: Path, weight: float, wanted: Filter, share: float) -> tuple[S
     if unsound:
         invalid = count_of(unsound, "invalid position")
         raise ShardError(f"{path}: contains {invalid}; check the file with `secateur datagen verify`")
-    return learning, kept, {**shard.settings, "games": int(use.sum())}
+    return learning, kept, {**shard.settings, "games": int((use & (shard.games["ending"] != TREE)).sum())}
 
 
 def build_pool(

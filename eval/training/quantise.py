@@ -10,11 +10,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from engine.board.position import POSITION
+from engine.memory import allocate
 from eval.kernels.inference import EVALUATION_LIMIT
 from eval.network.format import Network
-from eval.network.layout import LOGIT, MOST_PIECES, ONE, POLICY_QB, QA, QB, SCALE
+from eval.network.layout import FEATURES, LOGIT, ONE, POLICY_QB, QA, QB, SCALE
 from eval.training.kernels import gradients
-from eval.training.kernels.gradients import Integers, Layers, by_block, by_row
+from eval.training.kernels.gradients import MOST_ROWS, Integers, Layers, by_block, by_row
 from eval.training.kernels.policy import Weights
 from eval.training.kernels.records import BLACK_TO_MOVE
 from eval.training.pool import expected_results
@@ -29,14 +31,19 @@ _FIT_BLOCK: Final = 50
 
 
 def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
-    """Returns `layers` as a network of integers: features in units of 1 / QA, output weights in units of 1 / QB."""
+    """Returns `layers` as a network of integers: features and threats in units of 1 / QA, output weights of 1 / QB.
+
+    Weights of threats are limited to 127 units.
+    """
     buckets, width = layers.output.shape
+    rows = np.rint(by_row(layers.features).astype(np.float64) * QA)
     return Network(
-        features=np.rint(by_row(layers.features).astype(np.float64) * QA).astype(np.int16),
+        features=rows[:FEATURES].astype(np.int16),
         bias=np.rint(layers.bias.astype(np.float64) * QA).astype(np.int16),
         output=np.rint(layers.output.astype(np.float64) * QB).astype(np.int16).reshape(buckets, 2, width // 2),
         output_bias=np.rint(layers.output_bias.astype(np.float64) * (ONE * QB)).astype(np.int32),
         provenance=provenance,
+        threats=np.clip(rows[FEATURES:], -127, 127).astype(np.int8) if len(rows) > FEATURES else None,
     )
 
 
@@ -52,7 +59,7 @@ def with_policy(network: Network, weights: Weights, provenance: dict[str, Any]) 
 
 def restore(network: Network, layers: Layers) -> None:
     """Writes a network's weights into `layers` (mutated) of the same size: inverts `quantised`, except for rounding."""
-    layers.features[:] = by_block(network.features / QA)
+    layers.features[:] = by_block(network.all_rows() / QA)
     layers.bias[:] = network.bias / QA
     stretch = SCALE / network.scale
     layers.output[:] = network.output.reshape(layers.output.shape) / (stretch * QB)
@@ -61,12 +68,13 @@ def restore(network: Network, layers: Layers) -> None:
 
 def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:
     """Returns the quantised network's evaluations of SAMPLE[n], in centipawns for the side to move, int64[n]."""
-    arrays = Integers(network.features, network.bias, network.output, network.output_bias)
-    rows, accumulator = np.zeros((2, MOST_PIECES), np.int64), np.zeros(network.hidden, np.int64)
+    arrays = Integers(network.all_rows(), network.bias, network.output, network.output_bias)
+    rows, accumulator = np.zeros((2, MOST_ROWS), np.int64), np.zeros(network.hidden, np.int64)
+    board = allocate(POSITION, 1)[0]
     out = np.zeros(len(samples), np.int64)
     for first in range(0, len(samples), _CHUNK):
         part = slice(first, first + _CHUNK)
-        gradients.integer_scores(arrays, network.scale, samples[part], rows, accumulator, out[part])
+        gradients.integer_scores(arrays, network.scale, samples[part], board, rows, accumulator, out[part])
     return out
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from engine.board.position import POSITION
 from engine.memory import allocate
 from eval.training.kernels.decoding import decode_samples
-from eval.training.kernels.records import SAMPLE
+from eval.training.kernels.records import SAMPLE, TREE
 from eval.training.shards import Shard, find_shards, read_shard
 
 #: Scores of at least this many centipawns for either side count as mates; the default filter omits their positions.
@@ -40,7 +40,7 @@ class Filter:
 
     The label is a mean of the scores from this position on, as expected results. Each further ply counts `lookahead` %
     of the ply before, and the result takes the place of all plies after the end: 0 gives the score, 100 the result. If
-    the game ended by its length, the last score takes the place of the result.
+    the game ended by its length, or is only a position of a search tree, the last score takes the place of the result.
     Later searches of the same line see further, and errors that change from ply to ply cancel. (This is the lambda
     return of R. S. Sutton, "Learning to predict by the methods of temporal differences", 1988.)
     """
@@ -71,8 +71,12 @@ def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[n
 
 
 def samples(
-    paths: Sequence[str | Path] | str | Path, wanted: Filter = Filter(), partial: bool = False
+    paths: Sequence[str | Path] | str | Path, wanted: Filter = Filter(), partial: bool = False, trees: bool = True
 ) -> Iterator[Samples]:
-    """Yields the wanted positions of each shard in `paths`, SAMPLE[n]. Raises ShardError if a shard is unusable."""
+    """Yields the wanted positions of each shard in `paths`, SAMPLE[n], those of search trees only if `trees` is true.
+
+    Raises ShardError if a shard is unusable.
+    """
     for path in find_shards(paths, partial):
-        yield shard_samples(read_shard(path), wanted)
+        shard = read_shard(path)
+        yield shard_samples(shard, wanted, None if trees else shard.games["ending"] != TREE)

@@ -14,7 +14,7 @@ from engine.memory import allocate
 from eval.kernels.classical import FULL_PHASE
 from eval.training.generation import Settings
 from eval.training.kernels.checking import PROBLEMS, SOUND, check_games
-from eval.training.kernels.records import ENDINGS, VARIANTS
+from eval.training.kernels.records import ENDINGS, TREE, VARIANTS
 from eval.training.samples import ALL, ANY_HALFMOVES, Filter, shard_samples
 from eval.training.shards import Shard, ShardError
 
@@ -33,15 +33,16 @@ _MOST_KEYS: Final = 65_537
 def statistics(shards: Iterable[Shard]) -> dict[str, Any]:
     """Returns a dictionary of counts over all shards: `shards`, `bytes`, `games`, `positions` and the following.
 
-    `quiet` counts the positions that pass the default filter without its limit on the halfmove clock. `results`,
-    `endings` and `variants` count games by name. `below` counts positions with |score| below each of SCORE_EDGES.
-    `phases` lists the number of positions in each game phase, 0 to FULL_PHASE.
+    `trees` counts the positions of search trees; `games`, `results`, `endings` and `variants` leave them out. `quiet`
+    counts the positions that pass the default filter without its limit on the halfmove clock. `results`, `endings` and
+    `variants` count games by name. `below` counts positions with |score| below each of SCORE_EDGES. `phases` lists the
+    number of positions in each game phase, 0 to FULL_PHASE.
     """
-    found = dict.fromkeys(("shards", "bytes", "games", "positions", "quiet"), 0)
+    found = dict.fromkeys(("shards", "bytes", "games", "positions", "trees", "quiet"), 0)
     results, endings, variants = (np.zeros(size, np.int64) for size in (3, len(ENDINGS), len(VARIANTS)))
     below, phases = np.zeros(len(SCORE_EDGES), np.int64), np.zeros(FULL_PHASE + 1, np.int64)
     for shard in shards:
-        games, samples = shard.games, shard_samples(shard, ALL)
+        games, samples = shard.games[shard.games["ending"] != TREE], shard_samples(shard, ALL)
         pieces = samples["position"]["pieces"]
         phase = (_CODE_PHASE[pieces & 7] + _CODE_PHASE[pieces >> 4 & 7]).sum(axis=1)
         scores = np.abs(samples["score"].astype(np.int64))
@@ -49,6 +50,7 @@ def statistics(shards: Iterable[Shard]) -> dict[str, Any]:
         found["bytes"] += shard.path.stat().st_size
         found["games"] += len(games)
         found["positions"] += len(samples)
+        found["trees"] += len(shard.games) - len(games)
         found["quiet"] += len(shard_samples(shard, Filter(halfmoves=ANY_HALFMOVES)))
         results += np.bincount(games["result"], minlength=len(results))
         endings += np.bincount(games["ending"], minlength=len(endings))
@@ -76,8 +78,9 @@ def statistics_text(found: dict[str, Any]) -> list[str]:
     ]
     return [
         f"shards     {found['shards']} ({size})",
-        f"games      {found['games']}, {found['positions'] / games:.1f} plies each",
-        f"positions  {found['positions']}, {found['quiet']} quiet ({found['quiet'] / positions:.1%})",
+        f"games      {found['games']}, {(found['positions'] - found['trees']) / games:.1f} plies each",
+        f"positions  {found['positions']}, {found['quiet']} quiet ({found['quiet'] / positions:.1%}), "
+        f"{found['trees']} of search trees",
         "results    " + _shares({name: found["results"][key] for name, key in results.items()}, games),
         "endings    " + _shares(found["endings"], games),
         "starts     " + _shares(found["variants"], games),
@@ -93,8 +96,8 @@ def _shares(counts: dict[str, int], total: int) -> str:
 def verify(shard: Shard) -> None:
     """Replays every game and checks it by the shard's settings. Raises ShardError if a game or a setting is invalid."""
     try:
-        # Older versions had no random moves, and no setting for them.
-        found = {"random_percent": 0, **shard.settings}
+        # Older versions had no random moves and no positions of trees, and no settings for them.
+        found = {"random_percent": 0, "tree_nodes": 0, **shard.settings}
         settings = Settings(**{entry.name: found[entry.name] for entry in fields(Settings)})
     except KeyError as error:
         raise ShardError(f"{shard.path}: the setting {error.args[0]} is missing") from None

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from engine.errors import CommandError
 from engine.files import count_of, quoted
 from eval.network.format import Network
-from eval.network.layout import BLOCK, BUCKETS, FEATURES, KING_BUCKETS, MAX_HIDDEN, POLICY_BLOCK, SCALE
+from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, POLICY_BLOCK, SCALE
 from eval.training.accelerator import Accelerator
 from eval.training.kernels.gradients import (
     CHUNK,
@@ -73,7 +73,7 @@ class Recipe:
 
     hidden: int = 128
     buckets: int = 8
-    king_buckets: int = 1
+    threats: bool = False
     superbatches: int = 40
     superbatch_size: int = 0
     batch_size: int = 4096
@@ -96,9 +96,6 @@ class Recipe:
             raise TrainingError(f"hidden must be a multiple of {BLOCK} up to {MAX_HIDDEN} (got {self.hidden})")
         if self.buckets not in BUCKETS:
             raise TrainingError(f"buckets must be {' or '.join(map(str, BUCKETS))} (got {self.buckets})")
-        if self.king_buckets not in KING_BUCKETS:
-            expected = " or ".join(map(str, KING_BUCKETS))
-            raise TrainingError(f"king-buckets must be {expected} (got {self.king_buckets})")
         unit = CHUNK * max(self.threads, 1)
         if self.batch_size < 1 or self.batch_size % unit:
             threads = f" with {self.threads} threads" if self.threads > 1 else ""
@@ -128,9 +125,9 @@ class Recipe:
             if not getattr(self, name) >= 0:
                 raise TrainingError(f"{name.replace('_', '-')} must be 0 or more (got {getattr(self, name):g})")
 
-    def shape(self) -> tuple[int, int, int]:
-        """Returns the network's `hidden`, `buckets` and `king_buckets`."""
-        return self.hidden, self.buckets, self.king_buckets
+    def shape(self) -> tuple[int, int, bool]:
+        """Returns the network's `hidden`, `buckets` and `has_threats`."""
+        return self.hidden, self.buckets, self.threats
 
     def size(self) -> int:
         """Returns the length of the vectors in the run's state."""
@@ -198,9 +195,8 @@ def first_state(recipe: Recipe) -> State:
     state = State(new_vector(size), new_vector(size), new_vector(size))
     layers = layers_of(state.parameters, *recipe.shape())
     rng = np.random.default_rng([recipe.seed, 2])
-    # All king buckets begin with the same weights, because training tells them apart.
-    first = rng.normal(0.0, _FEATURE_SPREAD, (recipe.hidden // BLOCK, FEATURES, BLOCK))
-    layers.features[:] = np.tile(first, (1, recipe.king_buckets, 1))
+    # The rows of threats begin as zeros.
+    layers.features[:, :FEATURES] = rng.normal(0.0, _FEATURE_SPREAD, (recipe.hidden // BLOCK, FEATURES, BLOCK))
     layers.bias[:] = _FIRST_BIAS
     bound = 1.0 / math.sqrt(2 * recipe.hidden)
     # All buckets can begin with the same weights, because each learns only from its own positions.
@@ -212,39 +208,37 @@ def state_from(network: Network, recipe: Recipe) -> State:
     """Returns a state with a network's weights, widened if the recipe asks for a multiple of its width.
 
     Each neuron is copied, with a little noise so that its copies learn different things, and its output weights are
-    divided among them. (Tianqi Chen et al., "Net2Net", 2016.) If the recipe has more king buckets than the network,
-    each begins with the network's rows. Raises TrainingError unless the network's `hidden` and `king_buckets` divide
-    those of the recipe and its `buckets` are equal. For a policy, returns zeros instead.
+    divided among them. (Tianqi Chen et al., "Net2Net", 2016.) If only the recipe has rows for threats, they
+    begin as zeros. Raises TrainingError unless the network's `hidden` divides that of the recipe, its `buckets` are
+    equal and the recipe keeps its rows. For a policy, returns zeros instead.
     """
     if recipe.policy:
         if recipe.shape() != network.shape():
             raise TrainingError(
-                f"a policy needs the start network's hidden, buckets and king buckets, {network.shape()} "
+                f"a policy needs the start network's hidden, buckets and threats, {network.shape()} "
                 f"(got {recipe.shape()})"
             )
         return State(new_vector(recipe.size()), new_vector(recipe.size()), new_vector(recipe.size()))
     copies, hidden_rest = divmod(recipe.hidden, network.hidden)
-    bucket_copies, bucket_rest = divmod(recipe.king_buckets, network.king_buckets)
-    if hidden_rest or bucket_rest or network.buckets != recipe.buckets:
+    if hidden_rest or network.buckets != recipe.buckets or network.has_threats > recipe.threats:
         raise TrainingError(
             f"the start network's hidden must divide {recipe.hidden}, its buckets must be {recipe.buckets}, and its "
-            f"king buckets must divide {recipe.king_buckets} (got {network.shape()})"
+            f"threats at most {recipe.threats} (got {network.shape()})"
         )
     narrow = layers_of(new_vector(parameter_count(*network.shape())), *network.shape())
     restore(network, narrow)
     size = recipe.size()
     state = State(new_vector(size), new_vector(size), new_vector(size))
     layers = layers_of(state.parameters, *recipe.shape())
-    layers.features[:] = np.tile(narrow.features, (copies, bucket_copies, 1))
+    rows = narrow.features.shape[1]
+    layers.features[:, :rows] = np.tile(narrow.features, (copies, 1, 1))
     layers.bias[:] = np.tile(narrow.bias, copies)
     output = narrow.output.reshape(network.buckets, 2, network.hidden) / copies
     layers.output[:] = np.tile(output, copies).reshape(layers.output.shape)
     layers.output_bias[:] = narrow.output_bias
     if copies > 1:
         rng = np.random.default_rng([recipe.seed, 3])
-        blocks, rows, _ = layers.features.shape
-        noise = rng.normal(0.0, _COPY_NOISE, (blocks, rows // bucket_copies, BLOCK))
-        layers.features[:] += np.tile(noise, (1, bucket_copies, 1))
+        layers.features[:, :rows] += rng.normal(0.0, _COPY_NOISE, (recipe.hidden // BLOCK, rows, BLOCK))
     return state
 
 
@@ -269,7 +263,7 @@ class Trainer:
         self.layers = layers_of(self.state.parameters, *recipe.shape())
         self._blend = Blend(float(recipe.result_share), float(self.scale))
         self._gradient_layers = [layers_of(row, *recipe.shape()) for row in self._gradients]
-        self._scratch = [new_scratch(recipe.hidden, recipe.king_buckets) for _ in range(threads)]
+        self._scratch = [new_scratch(recipe.hidden, recipe.threats) for _ in range(threads)]
 
     def _add_gradients(self, chunks: npt.NDArray[np.int64], thread: int) -> float:
         """Adds the gradient of some chunks to the thread's; returns the sum of their errors."""

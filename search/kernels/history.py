@@ -17,9 +17,9 @@ import numpy as np
 
 from engine.board.bits import U0, bit
 from engine.board.exchange import captured_piece
-from engine.board.generate import attacked_squares
+from engine.board.generate import attacked_by_lesser, attacked_squares
 from engine.board.moves import NO_MOVE, is_capture, is_noisy, move_origin, move_target
-from engine.board.position import BISHOP, KNIGHT, QUEEN, ROOK, piece_at
+from engine.board.position import piece_at
 from engine.compiler.jit import inlined, subkernel
 from search.kernels.score import NO_SCORE
 from search.kernels.worker import NO_CONTINUATION
@@ -88,13 +88,9 @@ def find_threats(worker, ply):
     """
     frame = worker.stack[ply]
     position = frame.position
-    pieces = position.pieces
-    frame.by_pawns, frame.by_minors, frame.by_rooks, frame.threats = attacked_squares(position, position.turn ^ 1)
-    frame.threatened = position.colors[position.turn] & (
-        ((pieces[KNIGHT] | pieces[BISHOP]) & frame.by_pawns)
-        | (pieces[ROOK] & frame.by_minors)
-        | (pieces[QUEEN] & frame.by_rooks)
-    )
+    us = position.turn
+    frame.by_pawns, frame.by_minors, frame.by_rooks, frame.threats = attacked_squares(position, us ^ 1)
+    frame.threatened = attacked_by_lesser(position, us, frame.by_pawns, frame.by_minors, frame.by_rooks)
 
 
 @inlined

@@ -226,9 +226,10 @@ def set_network(worker: Any, network: Any) -> None:
         mine["hidden"] = mine["has_policy"] = 0
         return
     # The system provides memory when it is first written to, so the rows beyond the network's cost none.
-    used = {"features": int(network["king_buckets"] * FEATURES * network["hidden"])}
-    if not network["has_policy"]:
-        used["policy_rows"] = 0
+    used = {"features": FEATURES * int(network["hidden"])}
+    for name, flag in (("threats", "has_threats"), ("policy_rows", "has_policy")):
+        if not network[flag]:
+            used[name] = 0
     for name in NETWORK.names or ():
         if name in used:
             mine[name][: used[name]] = network[name][: used[name]]

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from engine.board.convert import encode, from_board, new_position
-from engine.board.generate import attacked_squares
+from engine.board.generate import attacked_squares, attacks_by_type
 from engine.board.make import make_null_move
 from engine.board.moves import CAPTURE, PROMOTION
+from engine.compiler.jit import subkernel
 from tests.board.board_kernels import Survey, Surveyor, fields
 from tests.board.board_positions import RARE_POSITIONS, lively_move, scattered_position
 
@@ -67,6 +68,11 @@ def prove_children(board: chess.Board, found: Survey, moves: list[chess.Move]) -
         board.pop()
 
 
+@subkernel
+def cumulative(position, by):  # type: ignore[no-untyped-def]
+    return attacked_squares(position, by)
+
+
 def test_attacked_squares() -> None:
     rng = random.Random(5)
     for _ in range(300):
@@ -82,7 +88,9 @@ def test_attacked_squares() -> None:
             rooks = minors | attacks[chess.ROOK]
             every = rooks | attacks[chess.QUEEN] | attacks[chess.KING]
             expected = [int(squares) for squares in (pawns, minors, rooks, every)]
-            assert [int(found) for found in attacked_squares(position, np.int64(color))] == expected, board.fen()
+            assert [int(found) for found in cumulative(position, np.int64(color))] == expected, board.fen()
+            types = [int(attacks[kind]) for kind in chess.PIECE_TYPES]
+            assert [int(found) for found in attacks_by_type(position, np.int64(color))] == types, board.fen()
 
 
 def prove_null_move(board: chess.Board, position: Any) -> None:

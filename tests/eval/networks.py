@@ -7,26 +7,27 @@ from dataclasses import replace
 import numpy as np
 
 from eval.network.format import Network
-from eval.network.layout import BLOCK, FEATURES, OUTPUT_LIMIT, POLICY_CLASSES, POLICY_ROWS, QA, QB
+from eval.network.layout import BLOCK, FEATURES, OUTPUT_LIMIT, POLICY_CLASSES, POLICY_ROWS, QA, QB, THREATS
 
 
-def random_network(seed: int = 1, hidden: int = 32, buckets: int = 8, king_buckets: int = 1) -> Network:
+def random_network(seed: int = 1, hidden: int = 32, buckets: int = 8, threats: bool = False) -> Network:
     """A network of noise, wide enough for accumulators on both sides of both clips."""
     rng = np.random.default_rng(seed)
     return Network(
-        rng.integers(-180, 181, (king_buckets * FEATURES, hidden)).astype(np.int16),
+        rng.integers(-180, 181, (FEATURES, hidden)).astype(np.int16),
         rng.integers(-200, 600, hidden).astype(np.int16),
         rng.integers(-OUTPUT_LIMIT, OUTPUT_LIMIT + 1, (buckets, 2, hidden)).astype(np.int16),
         rng.integers(-5_000_000, 5_000_000, buckets).astype(np.int32),
         provenance={"data": "noise", "seed": seed},
+        threats=rng.integers(-128, 128, (THREATS, hidden)).astype(np.int8) if threats else None,
     )
 
 
-def rating_network(seed: int = 1, hidden: int = 64) -> Network:
+def rating_network(seed: int = 1, hidden: int = 64, threats: bool = False) -> Network:
     """`random_network` with a policy of noise; `hidden` is a multiple of POLICY_BLOCK."""
     rng = np.random.default_rng([seed, 1])
     return replace(
-        random_network(seed, hidden),
+        random_network(seed, hidden, threats=threats),
         policy_rows=rng.integers(-128, 128, (POLICY_ROWS, hidden)).astype(np.int8),
         policy_bias=rng.integers(-20_000, 20_000, POLICY_CLASSES).astype(np.int32),
     )

@@ -25,23 +25,23 @@ from eval.network.format import (
     shipped_network,
     write_network,
 )
-from eval.network.layout import BUCKETS, KING_BUCKETS
+from eval.network.layout import BUCKETS, THREATS
 from tests.eval.networks import random_network
 
 ARRAYS = ("features", "bias", "output", "output_bias")
 
 
 @pytest.mark.parametrize("hidden", [32, 128, 512])
-@pytest.mark.parametrize(("buckets", "king_buckets"), list(itertools.product(BUCKETS, KING_BUCKETS)))
-def test_what_is_written_is_read(hidden: int, buckets: int, king_buckets: int, tmp_path: Path) -> None:
-    network = replace(random_network(3, hidden, buckets, king_buckets), scale=370)
+@pytest.mark.parametrize(("buckets", "threats"), list(itertools.product(BUCKETS, (False, True))))
+def test_what_is_written_is_read(hidden: int, buckets: int, threats: bool, tmp_path: Path) -> None:
+    network = replace(random_network(3, hidden, buckets, threats), scale=370)
     write_network(tmp_path / "a.snet", network)
     found = read_network(tmp_path / "a.snet")
     for name in ARRAYS:
         assert np.array_equal(getattr(found, name), getattr(network, name)), name
         assert getattr(found, name).dtype == getattr(network, name).dtype
     assert found.architecture() == network.architecture()
-    assert (*found.shape(), found.scale) == (hidden, buckets, king_buckets, 370)
+    assert (*found.shape(), found.scale) == (hidden, buckets, threats, 370)
     assert found.provenance == network.provenance == {"data": "noise", "seed": 3}
     assert [path.name for path in tmp_path.iterdir()] == ["a.snet"]
 
@@ -114,9 +114,8 @@ DAMAGE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("great width", lambda data: with_architecture(data, hidden=1056), "hidden is 1056"),
     ("truth for a number", lambda data: with_architecture(data, buckets=True), "buckets is True, expected 1 or 8"),
     ("other buckets", lambda data: with_architecture(data, buckets=4), "buckets is 4"),
-    ("other king buckets", lambda data: with_architecture(data, king_buckets=2), "king_buckets is 2, expected 1 or 4"),
-    ("truth for king buckets", lambda data: with_architecture(data, king_buckets=True), "king_buckets is True"),
-    ("more king buckets", lambda data: with_architecture(data, king_buckets=4), "cut short"),
+    ("a number for threats", lambda data: with_architecture(data, threats=1), "threats is 1, expected true or false"),
+    ("rows for threats", lambda data: with_architecture(data, threats=True), "cut short"),
     ("no scale", lambda data: with_architecture(data, scale=0), "scale is 0"),
 ]
 
@@ -150,27 +149,39 @@ def test_weights_that_could_overflow_are_refused() -> None:
         replace(network, features=features, bias=np.full(32, 128, np.int16))
 
 
-def test_weights_of_any_king_bucket_could_overflow() -> None:
-    network = random_network(king_buckets=4)
-    features = network.features.copy()
-    features[2 * 768 : 3 * 768, 3] = 1100
-    with pytest.raises(NetworkError, match="an accumulator may reach 3"):
-        replace(network, features=features)
+def test_rows_of_threats_could_overflow() -> None:
+    network = random_network(threats=True)
+    features, threats = np.zeros_like(network.features), np.zeros((THREATS, 32), np.int8)
+    features[:64, 3] = 900
+    # The row of a hanging piece is added to the piece's own: 32 * (900 + 120) and the bias.
+    threats[:64, 3] = 120
+    assert replace(network, features=features, threats=threats, bias=np.full(32, 127, np.int16)).has_threats
+    with pytest.raises(NetworkError, match="an accumulator may reach 32768, expected -32768 to 32767"):
+        replace(network, features=features, threats=threats, bias=np.full(32, 128, np.int16))
+    # A check of each kind adds the largest of its rows.
+    threats[768 : 768 + 2 * 64, 3] = 100
+    assert replace(network, features=features, threats=threats, bias=np.full(32, -73, np.int16)).has_threats
+    with pytest.raises(NetworkError, match="an accumulator may reach 32768, expected -32768 to 32767"):
+        replace(network, features=features, threats=threats, bias=np.full(32, -72, np.int16))
+    # A row that lowers the sum counts only below.
+    features[:64, 3], threats[:64, 3], threats[768:, 3] = -950, -120, 0
+    with pytest.raises(NetworkError, match="an accumulator may reach -34112, expected -32768 to 32767"):
+        replace(network, features=features, threats=threats, bias=np.full(32, 128, np.int16))
 
 
 def test_the_description_names_the_architecture() -> None:
     assert random_network(1, 64, 1).describe() == "(768 -> 64)x2 -> 1, 1 output layer"
-    network = random_network(1, 32, 8, 4)
-    assert network.describe() == "(4 x 768 -> 32)x2 -> 1, 8 output layers"
-    assert network.architecture()["king_buckets"] == 4
+    network = random_network(1, 32, 8, threats=True)
+    assert network.describe() == "(768 + 1280 threats -> 32)x2 -> 1, 8 output layers"
+    assert network.architecture()["threats"] is True
 
 
 def test_arrays_of_another_shape_are_refused() -> None:
     network = random_network()
     with pytest.raises(NetworkError, match=r"features is int16\[767, 32\], expected int16\[768, 32\]"):
         replace(network, features=network.features[1:])
-    with pytest.raises(NetworkError, match="king_buckets is 2, expected 1 or 4"):
-        replace(network, features=np.tile(network.features, (2, 1)))
+    with pytest.raises(NetworkError, match=r"threats is int8\[768, 32\], expected int8\[1280, 32\]"):
+        replace(network, threats=np.zeros((768, 32), np.int8))
     with pytest.raises(NetworkError, match="output is int32"):
         replace(network, output=network.output.astype(np.int32))
 

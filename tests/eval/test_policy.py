@@ -22,24 +22,25 @@ from search.theory.exchange import exchange_value
 from tests.board.board_positions import lively_move
 from tests.eval.eval_positions import varied
 from tests.eval.networks import random_network, rating_network
-from tests.eval.test_network import STARTS, dot_kernel
+from tests.eval.test_network import STARTS
 
 
 def loses(board: chess.Board, move: chess.Move) -> bool:
     return exchange_value(board, move) < 0
 
 
-def expected(boards: list[chess.Board], seed: int, hidden: int) -> list[dict[chess.Move, int]]:
-    network = rating_network(seed, hidden)
+def expected(boards: list[chess.Board], seed: int, hidden: int, threats: bool = False) -> list[dict[chess.Move, int]]:
+    network = rating_network(seed, hidden, threats)
     return [integer_logits(network, board, loses) for board in boards]
 
 
-@pytest.mark.parametrize("hidden", [64, 192, 1024])
-def test_kernels_find_what_the_definition_says(hidden: int) -> None:
+@pytest.mark.parametrize(("hidden", "threats"), [(64, True), (192, False), (1024, False)])
+def test_kernels_find_what_the_definition_says(hidden: int, threats: bool) -> None:
     boards = [board for board in varied(seed=9, count=120) if not board.is_check()]
-    evaluator = NetworkEvaluator(rating_network(2, hidden))
+    evaluator = NetworkEvaluator(rating_network(2, hidden, threats))
     found = [evaluator.logits(board) for board in boards]
-    assert found == [{move: logit / LOGIT for move, logit in logits.items()} for logits in expected(boards, 2, hidden)]
+    wanted = expected(boards, 2, hidden, threats)
+    assert found == [{move: logit / LOGIT for move, logit in logits.items()} for logits in wanted]
     assert sum(map(len, found)) > 1000
 
 
@@ -84,10 +85,18 @@ def kernel_of_four(operation: Any) -> Any:
     return run
 
 
+def kernel_of_five(operation: Any) -> Any:
+    @subkernel  # as above
+    def run(target, at, values, start, half):  # type: ignore[no-untyped-def]
+        return operation(target, at, values, start, half)
+
+    return run
+
+
 @pytest.mark.parametrize("bits", sorted(BYTE_DOTS))
 def test_every_operation_is_exact(bits: int) -> None:
     rng = np.random.default_rng(bits)
-    dot, activate = kernel_of_four(BYTE_DOTS[bits]), dot_kernel(ACTIVATE_BYTES[bits])
+    dot, activate = kernel_of_four(BYTE_DOTS[bits]), kernel_of_five(ACTIVATE_BYTES[bits])
     inputs = rng.integers(0, 128, MAX_HIDDEN).astype(np.int8)
     weights = rng.integers(-128, 128, 3 * MAX_HIDDEN).astype(np.int8)
     for count in range(64, MAX_HIDDEN + 1, 64):

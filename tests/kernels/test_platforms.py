@@ -151,9 +151,9 @@ machine = builder._machine(ALL_LEVELS["aarch64"], next(target for target in TARG
 
 def instructions(dot):
     @kernel
-    def output(values, weights, count):
-        return dot(values, 0, weights, 0, count)
-    output(np.zeros(64, np.int16), np.zeros(64, np.int16), 64)
+    def output(values, numbers, weights, count):
+        return dot(values, 0, values, numbers, 0, weights, 0, count)
+    output(np.zeros(64, np.int16), np.zeros(1, np.int64), np.zeros(64, np.int16), 64)
     code = machine.emit_assembly(numba_hooks.compiled(output.dispatcher, output.types, machine)[2])
     loops = re.findall(r"^(\\.L\\w+):(?:.*\\n)((?:(?!\\.L).*\\n)*?)\\s+(?:b\\.\\w+|cbn?z)\\s.*\\1$", code, re.MULTILINE)
     return max(len(re.findall(r"^\\s+[a-z]", body, re.MULTILINE)) for _, body in loops) + 1

@@ -52,7 +52,7 @@ def test_a_network_makes_a_search_of_its_own_that_repeats(searcher: Searcher) ->
 
 def test_nothing_of_an_earlier_network_is_used(make: Callable[[int], Searcher]) -> None:
     """Also if both have the same size, in all threads: they cache sums of the network's rows."""
-    first, second = random_network(13, 64, 8, 4), random_network(14, 64, 8, 4)
+    first, second = random_network(13, 64, threats=True), random_network(14, 64, threats=True)
     searcher, game = make(2), Game(chess.Board("4k3/8/8/3pp3/3PP3/8/8/4K3 w - - 0 1"))
     searcher.set_network(first)
     searcher.search(game, Limits(nodes=20_000))

@@ -37,7 +37,7 @@ def samples_of(
 
 
 class Parameters(NamedTuple):
-    """As `Layers`, in float64, with `features` as [768][H]."""
+    """As `Layers`, in float64, with `features` as [R][H]."""
 
     features: Array
     bias: Array
@@ -56,9 +56,9 @@ def sigmoid(value: Array | float) -> Array:
 
 def clipped(parameters: Parameters, board: chess.Board) -> Array:
     """The roots of the activations, [2 H], side to move first."""
-    king_buckets = len(parameters.features) // 768
+    has_threats = len(parameters.features) > 768
     sides = [
-        parameters.bias + parameters.features[active_rows(board, perspective, king_buckets)].sum(axis=0)
+        parameters.bias + parameters.features[active_rows(board, perspective, has_threats)].sum(axis=0)
         for perspective in (board.turn, not board.turn)
     ]
     roots: Array = np.clip(np.concatenate(sides), 0.0, 1.0)
@@ -79,7 +79,8 @@ def rounding_bound(parameters: Parameters, board: chess.Board) -> float:
     unit of 1 / ONE, and so is ONE itself. An output weight or bias is off by half a unit of 1 / QB or 1 / (ONE QB). The
     last division costs a centipawn.
     """
-    slack = (chess.popcount(board.occupied) + 1) / (2 * QA)
+    rows = active_rows(board, board.turn, len(parameters.features) > 768)
+    slack = (len(rows) + 1) / (2 * QA)
     roots = clipped(parameters, board)
     most = np.minimum(roots + slack, 1.0)
     weights = np.abs(parameters.output[bucket_of(board, len(parameters.output_bias))])

@@ -25,6 +25,7 @@ from eval.training.kernels.records import (
     REPETITION,
     SAMPLE,
     STALEMATE,
+    TREE,
     WIN_SCORE,
 )
 from eval.training.shards import ShardError, ShardWriter, encode_block, read_shard
@@ -59,8 +60,8 @@ def test_games_that_were_played_are_sound(
     """Among them are games with castling of all variants."""
     shard = shard_of(tmp_path, records)
     verify(shard)
-    # Older shards have no setting for random moves.
-    del shard.settings["random_percent"]
+    # Older shards have no settings for random moves and positions of trees.
+    del shard.settings["random_percent"], shard.settings["tree_nodes"]
     verify(shard)
     del shard.settings["win_score"]
     with pytest.raises(ShardError, match="the setting win_score is missing"):
@@ -72,6 +73,27 @@ def test_games_that_were_played_are_sound(
         if board.is_castling(decode(int(ply["move"]), board.chess960))
     }
     assert castled == {0, 1, 2}
+
+
+def test_positions_of_trees_are_checked(tmp_path: Path) -> None:
+    """Each has one ply and the result of the game before it; its score needs no adjudication."""
+    game = game_between(chess.STARTING_FEN, FOOLS_MATE, CHECKMATE, 0)
+    tree = game_between("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", ["e2e4"], TREE, 0, [9_000])
+    settings = {"tree_nodes": 100, "win_plies": 1}
+    verify(shard_of(tmp_path, [game, tree, tree], **settings))
+    long = game_between("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", ["e2e4", "e8d7"], TREE, 0)
+    illegal = game_between("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", ["e2e4"], TREE, 0)
+    illegal.plies["move"] = encode(chess.Board(), chess.Move.from_uci("e2e3"))
+    illegal.plies["move"] += 8 << 6
+    for number, (records, problem) in enumerate(
+        (
+            ([game, long], "game 1, ply 1: an adjudication that its scores do not support"),
+            ([tree], "game 0, ply 0: a result that does not fit its ending"),
+            ([game, tree, illegal], "game 2, ply 0: an illegal move"),
+        )
+    ):
+        with pytest.raises(ShardError, match=problem):
+            verify(shard_of(tmp_path / str(number), records, **settings))
 
 
 FOOLS_MATE = ["f2f3", "e7e5", "g2g4", "d8h4"]

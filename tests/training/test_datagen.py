@@ -15,6 +15,7 @@ from eval.training import generation
 from eval.training.commands import datagen
 from eval.training.commands.datagen import ProgressView
 from eval.training.generation import Progress
+from eval.training.samples import ALL, samples
 from eval.training.shards import ShardWriter
 
 QUICK = ["--nodes", "150", "--workers", "1"]
@@ -50,6 +51,25 @@ def test_games_are_made_counted_and_verified(
     assert counts["variants"]["standard"] == 16
     assert 0 < counts["below"]["50"] < counts["below"]["1600"] <= counts["positions"]
     assert 0 < counts["quiet"] < counts["positions"]
+
+
+def test_positions_of_trees_are_counted_by_themselves(
+    in_process: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "trees"
+    more = ["--tree-nodes", "100", "--max-plies", "6"]
+    assert uci_main.main(["datagen", str(folder), "--games", "16", *QUICK, *more]) == 0
+    assert uci_main.main(["datagen", "verify", str(folder)]) == 0
+    assert "1 sound shard: 16 games, " in capsys.readouterr().out
+    assert uci_main.main(["datagen", "stats", str(folder), "--json"]) == 0
+    counts = json.loads(capsys.readouterr().out)
+    assert counts["games"] == sum(counts["results"].values()) == sum(counts["endings"].values()) == 16
+    assert counts["positions"] == counts["trees"] + 16 * 6
+    assert counts["trees"] > 50
+    assert uci_main.main(["datagen", "stats", str(folder)]) == 0
+    assert f", {counts['trees']} of search trees\n" in capsys.readouterr().out
+    (every,), (alone,) = samples(folder, ALL), samples(folder, ALL, trees=False)
+    assert (len(every), len(alone)) == (counts["positions"], 16 * 6)
 
 
 def test_bad_shards_are_reported_and_left_out(

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from engine.board.position import POSITION
 from engine.compiler.jit import kernel, subkernel
-from engine.memory import readable
-from eval.network.layout import KING_BUCKETS
+from engine.memory import allocate, readable
 from eval.network.reference import active_rows
 from eval.training.kernels.blocks import (
     _activate_twin,
@@ -28,6 +28,7 @@ from eval.training.kernels.blocks import (
 )
 from eval.training.kernels.gradients import (
     CHUNK,
+    MOST_ROWS,
     Blend,
     Layers,
     add_gradients,
@@ -37,6 +38,7 @@ from eval.training.kernels.gradients import (
     new_vector,
     outputs,
     parameter_count,
+    row_count,
     sample_features,
 )
 from eval.training.kernels.optimizer import MOST_WEIGHT, adamw_step, make_step, reduce_gradients
@@ -68,10 +70,10 @@ def samples(boards: list[chess.Board]) -> npt.NDArray[np.void]:
     return samples_of(boards, rng.integers(-900, 900, CHUNK).tolist(), rng.integers(0, 3, CHUNK).tolist())
 
 
-def random_layers(buckets: int, seed: int, king_buckets: int = 1) -> tuple[npt.NDArray[np.float32], Layers]:
+def random_layers(buckets: int, seed: int, threats: bool = False) -> tuple[npt.NDArray[np.float32], Layers]:
     """A network whose units are clipped now below and now above."""
-    vector = new_vector(parameter_count(HIDDEN, buckets, king_buckets))
-    layers = layers_of(vector, HIDDEN, buckets, king_buckets)
+    vector = new_vector(parameter_count(HIDDEN, buckets, threats))
+    layers = layers_of(vector, HIDDEN, buckets, threats)
     rng = np.random.default_rng(seed)
     layers.features[:] = rng.normal(0.0, 0.15, layers.features.shape)
     layers.bias[:] = rng.normal(0.3, 0.3, HIDDEN)
@@ -81,7 +83,7 @@ def random_layers(buckets: int, seed: int, king_buckets: int = 1) -> tuple[npt.N
 
 
 def gradient_of(layers: Layers, samples: npt.NDArray[np.void], blend: Blend = BLEND) -> tuple[float, Layers]:
-    shape = HIDDEN, len(layers.output_bias), layers.features.shape[1] // 768
+    shape = HIDDEN, len(layers.output_bias), layers.features.shape[1] > 768
     gradient = layers_of(new_vector(parameter_count(*shape)), *shape)
     chunks = np.arange(len(samples) // CHUNK)
     return add_gradients(layers, samples, chunks, blend, new_scratch(HIDDEN, shape[2]), gradient), gradient
@@ -122,39 +124,40 @@ def test_operations_on_blocks_do_what_their_twins_do(which: int, twin: Callable[
 
 
 @kernel
-def features_of(sample, king_buckets, rows):  # type: ignore[no-untyped-def]
-    return sample_features(sample.position, king_buckets, rows)
+def features_of(sample, has_threats, board, rows):  # type: ignore[no-untyped-def]
+    return sample_features(sample.position, has_threats, board, rows)
 
 
-@pytest.mark.parametrize("king_buckets", KING_BUCKETS)
-def test_features_are_those_of_python_chess(king_buckets: int) -> None:
+@pytest.mark.parametrize("threats", [False, True])
+def test_features_are_those_of_python_chess(threats: bool) -> None:
     boards = boards_for(CHUNK) + [chess.Board(fen, chess960=is_960) for fen, is_960 in RARE_POSITIONS]
-    rows = np.zeros((2, 32), np.int64)
+    rows, scratch = np.zeros((2, MOST_ROWS), np.int64), allocate(POSITION, 1)[0]
     for board, sample in zip(boards, samples_of(boards), strict=True):
-        count = features_of(sample, king_buckets, rows)
+        pieces, count = features_of(sample, threats, scratch, rows)
+        assert pieces == len(board.piece_map())
         seen = [sorted(row[:count].tolist()) for row in rows]
-        assert seen == [sorted(active_rows(board, side, king_buckets)) for side in (board.turn, not board.turn)]
+        assert seen == [sorted(active_rows(board, side, threats)) for side in (board.turn, not board.turn)]
     assert {chess.square_file(board.king(chess.WHITE) or 0) for board in boards} == set(range(8))
 
 
-@pytest.mark.parametrize(("buckets", "king_buckets"), [(1, 1), (8, 1), (8, 4)])
+@pytest.mark.parametrize(("buckets", "threats"), [(1, False), (8, False), (8, True)])
 def test_outputs_and_losses_are_those_of_float64(
-    boards: list[chess.Board], samples: npt.NDArray[np.void], buckets: int, king_buckets: int
+    boards: list[chess.Board], samples: npt.NDArray[np.void], buckets: int, threats: bool
 ) -> None:
-    _, layers = random_layers(buckets, 33, king_buckets)
+    _, layers = random_layers(buckets, 33, threats)
     loss, expected = loss_of(exact(layers), boards, samples, BLEND)
     out = np.zeros(len(samples), np.float32)
-    assert outputs(layers, samples, BLEND, new_scratch(HIDDEN, king_buckets), out) == pytest.approx(loss, rel=1e-5)
+    assert outputs(layers, samples, BLEND, new_scratch(HIDDEN, threats), out) == pytest.approx(loss, rel=1e-5)
     assert out == pytest.approx(expected, rel=1e-4, abs=1e-5)
     assert np.abs(expected).max() > 1.0
     assert gradient_of(layers, samples)[0] == pytest.approx(loss, rel=1e-5)
 
 
-@pytest.mark.parametrize(("buckets", "king_buckets"), [(1, 1), (8, 1), (8, 4)])
+@pytest.mark.parametrize(("buckets", "threats"), [(1, False), (8, False), (8, True)])
 def test_the_gradient_is_that_of_finite_differences(
-    boards: list[chess.Board], samples: npt.NDArray[np.void], buckets: int, king_buckets: int
+    boards: list[chess.Board], samples: npt.NDArray[np.void], buckets: int, threats: bool
 ) -> None:
-    vector, layers = random_layers(buckets, 36, king_buckets)
+    vector, layers = random_layers(buckets, 36, threats)
     gradient, parameters = exact(gradient_of(layers, samples)[1]), exact(layers)
     rng = np.random.default_rng(35)
     chosen: list[tuple[str, tuple[int, ...]]] = []
@@ -175,7 +178,7 @@ def test_the_gradient_is_that_of_finite_differences(
         assert getattr(gradient, name)[place] == pytest.approx(slope, rel=2e-3, abs=2e-5), (name, place)
         checked += abs(slope) > 1e-2
     assert checked > 10
-    assert not vector[HIDDEN * (768 * king_buckets + 1) + buckets * (2 * HIDDEN + 1) :].any()
+    assert not vector[HIDDEN * (len(exact(layers).features) + 1) + buckets * (2 * HIDDEN + 1) :].any()
 
 
 def one_step() -> list[float]:
@@ -220,14 +223,15 @@ def test_damaged_positions_are_safe() -> None:
     samples = readable(np.frombuffer(np.random.default_rng(41).bytes(32 * 2000), SAMPLE).copy())
     samples["position"]["pieces"][:500] = 0
     samples["position"]["occupied"][:2] = 0, 1
-    rows = np.zeros((2, 32), np.int64)
+    rows, scratch = np.zeros((2, MOST_ROWS), np.int64), allocate(POSITION, 1)[0]
     for sample in samples:
-        count = features_of(sample, 4, rows)
-        assert 2 <= count <= 32
-        assert 0 <= rows.min() <= rows.max() < 4 * 768
-    _, layers = random_layers(8, seed=42, king_buckets=4)
+        pieces, count = features_of(sample, True, scratch, rows)
+        assert 2 <= pieces <= 32
+        assert pieces <= count <= MOST_ROWS
+        assert 0 <= rows.min() <= rows.max() < row_count(True)
+    _, layers = random_layers(8, seed=42, threats=True)
     out = np.zeros(len(samples), np.float32)
-    outputs(layers, samples, BLEND, new_scratch(HIDDEN, 4), out)
+    outputs(layers, samples, BLEND, new_scratch(HIDDEN, True), out)
     assert np.isfinite(out).all()
 
 

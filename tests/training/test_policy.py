@@ -214,8 +214,8 @@ def test_what_a_policy_needs(made: Path, start: Path, tmp_path: Path, capsys: py
     ):
         assert train.main([*given, *more]) == 2
         assert capsys.readouterr().err == f"secateur train: {words}\n"
-    for more in (["--hidden", "128"], ["--buckets", "1"], ["--king-buckets", "4"]):
+    for more in (["--hidden", "128"], ["--buckets", "1"], ["--threats"]):
         assert train.main([*given, "--start", str(start), *more]) == 1
-        words = "a policy needs the start network's hidden, buckets and king buckets, (64, 8, 1) "
+        words = "a policy needs the start network's hidden, buckets and threats, (64, 8, False) "
         assert capsys.readouterr().err.startswith(f"secateur train: {words}")
     assert not output.exists()

@@ -35,11 +35,11 @@ def check(parameters: Parameters, network: Network, boards: list[chess.Board]) -
     assert max(shares_of_bound(parameters, replace(network, scale=SCALE * 11 // 10), boards)) > 1.0
 
 
-@pytest.mark.parametrize(("buckets", "king_buckets"), [(1, 1), (8, 4)])
+@pytest.mark.parametrize(("buckets", "threats"), [(1, False), (8, True)])
 @pytest.mark.parametrize("most", [0.02, 0.3])
-def test_any_network_keeps_to_its_bound(buckets: int, king_buckets: int, most: float) -> None:
+def test_any_network_keeps_to_its_bound(buckets: int, threats: bool, most: float) -> None:
     """Accumulators on both sides of both clips, output weights of `most` at most."""
-    shape = HIDDEN, buckets, king_buckets
+    shape = HIDDEN, buckets, threats
     layers = layers_of(new_vector(parameter_count(*shape)), *shape)
     rng = np.random.default_rng(9)
     layers.features[:] = rng.normal(0.0, 0.25, layers.features.shape)

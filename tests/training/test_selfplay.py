@@ -9,11 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 import chess
+import numpy as np
 import pytest
 
 from engine.board.convert import decode, write_board
 from eval.training.generation import Player, Settings
 from eval.training.kernels.records import ENDINGS, STANDARD, VARIANTS
+from eval.training.kernels.selfplay import TREE_WALKS
 from search.deepening import Deepening, Root, set_root
 from search.kernels.transposition import allocate_table
 from search.kernels.worker import new_worker
@@ -174,6 +176,32 @@ def test_a_game_depends_on_nothing_but_its_number() -> None:
     assert len({game.tobytes() for game, _ in forward}) == 6
     reseeded = Player(replace(QUICK, seed=2)).play(0)
     assert reseeded[0].tobytes() != forward[0][0].tobytes()
+
+
+def test_positions_of_trees_are_quiet_and_mostly_off_the_game() -> None:
+    player = Player(replace(QUICK, tree_nodes=300))
+    trees, of_games, off = 0, set(), 0
+    for index in range(3):
+        games, plies = player.play(index)
+        again = Player(replace(QUICK, tree_nodes=300)).play(index)
+        assert (games.tobytes(), plies.tobytes()) == (again[0].tobytes(), again[1].tobytes())
+        count = int(games[0]["plies"])
+        of_games |= {board.epd() for board in replayed(Record(games[:1], plies[:count]))}
+        assert ENDINGS[int(games[0]["ending"])] != "tree"
+        assert len(games) - 1 == len(plies) - count <= TREE_WALKS * count
+        for head, ply in zip(games[1:], plies[count:], strict=True):
+            assert (int(head["plies"]), int(head["result"])) == (1, int(games[0]["result"]))
+            assert ENDINGS[int(head["ending"])] == "tree"
+            record = Record(np.array([head]), np.array([ply]))
+            board, after = replayed(record)
+            move = after.piece_map().keys() - board.piece_map().keys()
+            assert len(after.piece_map()) == len(board.piece_map())
+            assert len(move) == 1 or board.castling_rights != after.castling_rights
+            assert not board.is_check()
+            assert int(head["opening"]) > int(games[0]["opening"])
+            trees, off = trees + 1, off + (board.epd() not in of_games)
+    assert trees > 100
+    assert off > trees // 2
 
 
 # --------------------------------------------------------------------------------------------------------------

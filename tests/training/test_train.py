@@ -213,27 +213,29 @@ def test_a_network_is_widened(made: Path, trained: Path, tmp_path: Path) -> None
     assert 0 < np.abs(halves[0] - halves[1]).mean() < 10
 
 
-def test_a_network_gets_king_buckets(made: Path, trained: Path, tmp_path: Path) -> None:
-    """They begin with the same rows, so they evaluate as before, and training tells them apart."""
-    output, more = tmp_path / "kings.snet", ["--start", str(trained), "--king-buckets", "4", "--superbatches", "1"]
+def test_a_network_gets_rows_for_threats(made: Path, trained: Path, tmp_path: Path) -> None:
+    """They begin as zeros, so it evaluates as before, and training fills them."""
+    output, more = tmp_path / "threats.snet", ["--start", str(trained), "--threats", "--superbatches", "1"]
     assert uci_main.main(arguments(made, output, *more, "--quiet", "--rate", "1e-9")) == 0
     before, after = read_network(trained), read_network(output)
-    assert after.shape() == (32, 8, 4)
+    assert after.shape() == (32, 8, True)
     samples = open_pool(output.with_suffix(".training")).validation
     assert np.abs(integer_scores(after, samples) - integer_scores(before, samples)).max() <= 1
     assert uci_main.main(arguments(made, output, *more, "--quiet", "--rate", "0.01", "--overwrite")) == 0
-    sets = read_network(output).features.reshape(4, 768, 32).astype(int)
-    assert all(np.abs(one - sets[0]).mean() > 0.1 for one in sets[1:])
-    # Widening and king buckets go together: the noise that tells copies apart is the same in all buckets.
-    both = ["--start", str(trained), "--king-buckets", "4", "--hidden", "64", "--superbatches", "1", "--quiet"]
+    filled = read_network(output).threats
+    assert filled is not None
+    assert np.abs(filled).mean() > 0.1
+    # Copies of a unit get noise only in the rows that they copy.
+    both = ["--start", str(trained), "--threats", "--hidden", "64", "--superbatches", "1", "--quiet"]
     assert uci_main.main(arguments(made, tmp_path / "both.snet", *both, "--rate", "1e-9")) == 0
-    sets = read_network(tmp_path / "both.snet").features.reshape(4, 768, 64).astype(int)
-    assert np.abs(sets - sets[0]).max() <= 1
-    assert np.abs(sets[0, :, :32] - sets[0, :, 32:]).max() > 1
-    # A network that has king buckets is trained on with them.
+    wide = read_network(tmp_path / "both.snet")
+    assert np.abs(wide.features[:, :32].astype(int) - wide.features[:, 32:]).max() > 1
+    assert wide.threats is not None
+    assert not wide.threats.any()
+    # A network that has such rows is trained on with them.
     again = tmp_path / "again.snet"
     assert uci_main.main(arguments(made, again, "--start", str(output), "--superbatches", "1", "--quiet")) == 0
-    assert read_network(again).shape() == (32, 8, 4)
+    assert read_network(again).shape() == (32, 8, True)
     # To resume, only the start network has to be the same.
     assert train.main(["--output", str(output), "--resume", "--quiet", "--start", str(trained)]) == 0
 

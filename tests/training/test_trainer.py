@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pytest
 
 from engine.memory import readable
-from eval.network.layout import KING_BUCKETS
 from eval.training.accelerator import DeviceError
 from eval.training.kernels.gradients import CHUNK
 from eval.training.kernels.records import SAMPLE
@@ -109,10 +108,10 @@ def test_training_twice_gives_the_same(pool: Pool) -> None:
     assert other.state.parameters.tobytes() != one.state.parameters.tobytes()
 
 
-@pytest.mark.parametrize("king_buckets", KING_BUCKETS)
-def test_jax_trains_like_the_kernels(pool: Pool, tmp_path: Path, king_buckets: int) -> None:
+@pytest.mark.parametrize("threats", [False, True])
+def test_jax_trains_like_the_kernels(pool: Pool, tmp_path: Path, threats: bool) -> None:
     pytest.importorskip("jax", reason="the extra gpu is not installed")
-    recipe = replace(RECIPE, hidden=64, king_buckets=king_buckets, result_share=0.3, rate=0.003, clip=0.02, threads=2)
+    recipe = replace(RECIPE, hidden=64, threats=threats, result_share=0.3, rate=0.003, clip=0.02, threads=2)
     ours, theirs = trained(recipe, pool), Trainer(replace(recipe, device="jax"), pool, first_state(recipe))
     outputs = (output_of(tmp_path, CHECKPOINT), output_of(tmp_path, LOG))
     for expected in ours.state.log:
@@ -186,7 +185,6 @@ def test_no_validation_is_no_error(pool: Pool) -> None:
     [
         ({"hidden": 48}, "hidden must be a multiple of 32 up to 1024 (got 48)"),
         ({"buckets": 4}, "buckets must be 1 or 8 (got 4)"),
-        ({"king_buckets": 8}, "king-buckets must be 1 or 4 (got 8)"),
         ({"batch_size": 100}, "batch-size must be a positive multiple of 128 (got 100)"),
         ({"threads": 3}, "batch-size must be a positive multiple of 384 with 3 threads (got 256)"),
         ({"result_share": 1.5}, "result-share must be 0 to 1 (got 1.5)"),

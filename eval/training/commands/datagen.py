@@ -104,6 +104,7 @@ def main(arguments: list[str]) -> int:
             opening_most=options.opening_plies[1],
             opening_score=options.opening_score,
             random_percent=options.random_moves,
+            tree_nodes=options.tree_nodes,
             win_score=options.win[0],
             win_plies=options.win[1],
             draw_score=options.draw[0],
@@ -176,6 +177,13 @@ def _parser() -> Parser:
         default=0,
         metavar="PERCENT",
         help="play a random quiet move instead of a quiet best move in PERCENT of positions (default 0)",
+    )
+    parser.add_argument(
+        "--tree-nodes",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also record positions of the search trees, and search them with N nodes (default 0: none)",
     )
     parser.add_argument(
         "--win",

@@ -10,6 +10,7 @@ from engine.arguments import Parser, command, complain
 from engine.files import count_of
 from engine.progress import Steps, counted
 from eval.training.archive import differences, find_runs
+from eval.training.kernels.records import TREE
 from eval.training.shards import Shard, ShardError, find_shards, read_shard
 from eval.training.statistics import statistics, statistics_text, verify
 
@@ -72,7 +73,7 @@ def _inspect(arguments: list[str]) -> int:
         if action == "stats":
             found = statistics(shards)
         else:
-            sizes = [(len(shard.games), shard.positions) for shard in shards]
+            sizes = [(int((shard.games["ending"] != TREE).sum()), shard.positions) for shard in shards]
             games, positions = (sum(column) for column in zip((0, 0), *sizes, strict=True))
             found = {"sound": len(sizes), "games": games, "positions": positions}
     if options.json:

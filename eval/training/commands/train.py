@@ -54,7 +54,6 @@ _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
         ("--start-share", float, "0..1", "share of that network in the mean that is written (default 0)"),
         ("--hidden", int, "N", "width of an accumulator (default 128)"),
         ("--buckets", int, "1|8", "number of outputs; the number of pieces selects one (default 8)"),
-        ("--king-buckets", int, "1|4", "sets of feature rows; the own king's square selects one (default 1)"),
     ),
     "the recipe": (
         ("--superbatches", int, "N", "number of superbatches (default 40)"),
@@ -92,6 +91,12 @@ def _parser() -> Parser:
             groups[title].add_argument(name, type=kind, metavar=metavar, help=text)
     groups["the recipe"].add_argument(
         "--threads", type=int, metavar="N", help=f"number of threads (default here: {_default_threads()})"
+    )
+    groups["the network"].add_argument(
+        "--threats",
+        action="store_true",
+        default=None,
+        help="give the network rows for hanging pieces and safe checks (default: as the network --start)",
     )
     groups["the network"].add_argument(
         "--policy",
@@ -202,7 +207,7 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
                 run = replace(run, recipe=replace(run.recipe, start_share=options.start_share))
         return run, start
     if start is not None:
-        recipe = dict(zip(("hidden", "buckets", "king_buckets"), network.shape(), strict=True)) | recipe
+        recipe = dict(zip(("hidden", "buckets", "threats"), network.shape(), strict=True)) | recipe
         if not options.policy:
             recipe.setdefault("rate", _RATE_AFTER_START)
     check_new(folder, options.overwrite)

@@ -37,7 +37,9 @@ def main(arguments: list[str]) -> int:
 
         # Include noisy positions and high halfmove clocks, because `UCI_ShowWDL` applies to them, too.
         wanted = Filter(quiet=False, halfmoves=ANY_HALFMOVES)
-        counts = count_results(counted(samples(options.data, wanted, options.partial), steps.show, "shards read"))
+        # The results of games say little about positions of search trees.
+        batches = samples(options.data, wanted, options.partial, trees=False)
+        counts = count_results(counted(batches, steps.show, "shards read"))
         steps.show("fitting the model")
         found = fit(counts)
     rows = calibration(counts, found)

@@ -21,6 +21,7 @@ from eval.training.kernels.records import (
     MATERIAL,
     REPETITION,
     STALEMATE,
+    TREE,
     WIN_SCORE,
     unpack,
 )
@@ -121,6 +122,8 @@ def _verdict(streaks, rules):
 @inlined
 def _is_borne_out(ending, streaks, count, rules):
     """Returns whether a game's `ending` agrees with its scores (by `streaks`) and its length of `count` plies."""
+    if ending == TREE:
+        return count == 1
     verdict = _verdict(streaks, rules)
     if ending == WIN_SCORE or ending == DRAW_SCORE or verdict != _NO_VERDICT:
         return ending == verdict
@@ -128,10 +131,15 @@ def _is_borne_out(ending, streaks, count, rules):
 
 
 @inlined
-def _agrees(game, position, streaks):
-    """Returns whether a game's `result` follows from its `ending`, its last scores and its final position."""
+def _agrees(game, position, streaks, last_result):
+    """Returns whether a game's `result` follows from its `ending`, its last scores and its final position.
+
+    `last_result` is that of the last game, to which a position of a tree belongs.
+    """
     result = np.int64(game.result)
     ending = np.int64(game.ending)
+    if ending == TREE:
+        return result == last_result
     if ending == CHECKMATE:
         return result == (0 if position.turn == 1 else 2)
     if ending == WIN_SCORE:
@@ -140,7 +148,7 @@ def _agrees(game, position, streaks):
 
 
 @subkernel
-def _check_game(game, plies, begin, rules, scratch, place):
+def _check_game(game, plies, begin, rules, last_result, scratch, place):
     """Returns the code of one game's problem, or SOUND, as int64; see `check_games`. Mutates `scratch` and `place`."""
     if not is_packed_position(game.start):
         return np.int64(BAD_START)
@@ -176,7 +184,7 @@ def _check_game(game, plies, begin, rules, scratch, place):
         return np.int64(BAD_ENDING)
     if not _is_borne_out(np.int64(game.ending), streaks, count, rules):
         return np.int64(BAD_ADJUDICATION)
-    return np.int64(SOUND if _agrees(game, position, streaks) else BAD_RESULT)
+    return np.int64(SOUND if _agrees(game, position, streaks, last_result) else BAD_RESULT)
 
 
 @kernel
@@ -187,10 +195,12 @@ def check_games(games, plies, first, rules, scratch, place):
     record of the games. `scratch` (mutated) is a tuple of POSITION[2], int32[MAX_MOVES], uint64[65537] and int64[3].
     `place` (int64[2], mutated) receives the index of the game with the problem, and the index of the ply in that game.
     """
+    last_result = np.int64(-1)
     for index in range(games.size):
         place[0] = index
         place[1] = 0
-        problem = _check_game(games[index], plies, first[index], rules, scratch, place)
+        problem = _check_game(games[index], plies, first[index], rules, last_result, scratch, place)
         if problem != SOUND:
             return problem
+        last_result = np.int64(games[index].result)
     return np.int64(SOUND)

@@ -11,7 +11,7 @@ from engine.board.bits import U0, copy_record
 from engine.board.make import apply_move
 from engine.board.moves import is_capture, is_promotion
 from engine.compiler.jit import inlined, kernel, subkernel
-from eval.training.kernels.records import LENGTH, pack, unpack
+from eval.training.kernels.records import LENGTH, TREE, pack, unpack
 
 #: The scale in centipawns of the expected results that labels average. It affects only how large and small scores mix.
 LABEL_SCALE: Final = 200.0
@@ -40,7 +40,7 @@ def _label(game, plies, first, lookahead, labels):
     last = first + np.int64(game.plies) - 1
     share = 0.01 * np.float64(lookahead)
     label = 0.5 * np.float64(game.result)
-    if np.int64(game.ending) == LENGTH:
+    if np.int64(game.ending) == LENGTH or np.int64(game.ending) == TREE:
         label = _expected(plies[last].score)
     for index in range(last, first - 1, -1):
         label = (1.0 - share) * _expected(plies[index].score) + share * label

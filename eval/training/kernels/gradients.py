@@ -8,9 +8,9 @@
     loss         mean of (e - t)^2
 
 H is the length of an accumulator. `result` is 0, 0.5 or 1; `share` and `scale` come from Blend. All values are from
-the side to move's view. The feature rows are those of `eval.kernels.features`, R = 768 for each king bucket, ordered by
-side (own pieces first), then piece type (pawn to king), then square. Both passes touch only the rows of the pieces on
-the board (about 22). The gradient of a batch is a sum, which `reduce_gradients` turns into a mean.
+the side to move's view. The feature rows are those of `eval.kernels.features`, ordered by side (own pieces first), then
+piece type (pawn to king), then square: R = 768 rows, and those of threats, if the network has them. Both passes touch
+only the rows of the position, about 23. The gradient of a batch is a sum, which `reduce_gradients` turns into a mean.
 """
 
 from __future__ import annotations
@@ -22,18 +22,21 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.board.bits import U0, lsb, without_lsb
-from engine.board.position import KING, ROOK
+from engine.board.position import BLACK, KING, PAWN, POSITION, ROOK, WHITE
 from engine.compiler.jit import float_inlined, float_kernel, inlined, kernel
 from engine.memory import allocate
-from eval.kernels.features import king_bucket, output_bucket
-from eval.network.layout import BLOCK, FEATURES, MOST_PIECES, ONE, QA, QB, SCALE
+from eval.kernels.features import output_bucket, position_threats, threat_rows
+from eval.network.layout import BLOCK, FEATURES, MOST_PIECES, MOST_THREATS, ONE, QA, QB, SCALE, THREATS
 from eval.training.kernels.blocks import activate, descend, gather, scatter
-from eval.training.kernels.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_ROOK
+from eval.training.kernels.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_ROOK, clear, put_piece
 
 Floats = npt.NDArray[np.float32]
 
 #: Training reads positions from the pool in chunks of this many positions: 4096 bytes, usually a page of memory.
 CHUNK: Final = 128
+
+#: The largest number of rows of a view.
+MOST_ROWS: Final = MOST_PIECES + MOST_THREATS
 
 #: The number of features of a side's own pieces; the features of the opponent's pieces follow.
 _SIDE: Final = FEATURES // 2
@@ -64,7 +67,7 @@ class Layers(NamedTuple):
 
 
 class Integers(NamedTuple):
-    """The arrays of a quantised network, as in `eval.network.format.Network`."""
+    """The arrays of a quantised network, as in `eval.network.format.Network`; threats follow the features as int16."""
 
     features: npt.NDArray[np.int16]
     bias: npt.NDArray[np.int16]
@@ -82,14 +85,16 @@ class Blend(NamedTuple):
 class Scratch(NamedTuple):
     """A thread's scratch memory for CHUNK positions, each with two views: the side to move's and the opponent's.
 
-    `rows` int64[CHUNK][2][32] are the feature rows of each view, `pieces` and `buckets` int64[CHUNK] the numbers of
-    pieces and output layers, `outputs` and `slopes` float32[CHUNK] the network's outputs and the derivatives of the
-    loss, `sums` float32[H / BLOCK][2 CHUNK][BLOCK] the accumulators of the views. `begins` int64[R + 2] and `views`
-    int16[64 CHUNK] list the views by row.
+    `rows` int64[CHUNK][2][MOST_ROWS] are the feature rows of each view, `row_counts` int64[CHUNK] their numbers,
+    `buckets` int64[CHUNK] the output layers, `outputs` and `slopes` float32[CHUNK] the network's outputs and the
+    derivatives of the loss, `sums` float32[H / BLOCK][2 CHUNK][BLOCK] the accumulators of the views. `begins`
+    int64[R + 2] and `views` int16[2 * MOST_ROWS * CHUNK] list the views by row. `board` POSITION[1] is for
+    `sample_features`.
     """
 
+    board: npt.NDArray[Any]
     rows: npt.NDArray[np.int64]
-    pieces: npt.NDArray[np.int64]
+    row_counts: npt.NDArray[np.int64]
     buckets: npt.NDArray[np.int64]
     outputs: Floats
     slopes: Floats
@@ -98,21 +103,26 @@ class Scratch(NamedTuple):
     views: npt.NDArray[np.int16]
 
 
-def part_sizes(hidden: int, buckets: int, king_buckets: int) -> list[int]:
+def row_count(has_threats: bool) -> int:
+    """Returns R, the number of rows of a network's first layer."""
+    return FEATURES + (THREATS if has_threats else 0)
+
+
+def part_sizes(hidden: int, buckets: int, has_threats: bool) -> list[int]:
     """Returns the sizes of the four arrays of Layers."""
-    return [king_buckets * FEATURES * hidden, hidden, buckets * 2 * hidden, buckets]
+    return [row_count(has_threats) * hidden, hidden, buckets * 2 * hidden, buckets]
 
 
-def parameter_count(hidden: int, buckets: int, king_buckets: int = 1) -> int:
+def parameter_count(hidden: int, buckets: int, has_threats: bool = False) -> int:
     """Returns the number of a network's parameters, rounded up to whole cache lines; the padding stays 0."""
-    return -(-sum(part_sizes(hidden, buckets, king_buckets)) // 16) * 16
+    return -(-sum(part_sizes(hidden, buckets, has_threats)) // 16) * 16
 
 
-def layers_of(vector: Floats, hidden: int, buckets: int, king_buckets: int = 1) -> Layers:
+def layers_of(vector: Floats, hidden: int, buckets: int, has_threats: bool = False) -> Layers:
     """Splits a vector of `parameter_count` floats into Layers, which share its memory."""
-    sizes = part_sizes(hidden, buckets, king_buckets)
+    sizes = part_sizes(hidden, buckets, has_threats)
     parts = [vector[end - size : end] for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
-    features = parts[0].reshape(hidden // BLOCK, king_buckets * FEATURES, BLOCK)
+    features = parts[0].reshape(hidden // BLOCK, row_count(has_threats), BLOCK)
     return Layers(features, parts[1], parts[2].reshape(buckets, 2 * hidden), parts[3])
 
 
@@ -132,7 +142,7 @@ def new_vector(size: int) -> Floats:
     return vector
 
 
-def new_scratch(hidden: int, king_buckets: int = 1) -> Scratch:
+def new_scratch(hidden: int, has_threats: bool = False) -> Scratch:
     """Allocates the scratch memory of one thread."""
 
     def integers(count: int) -> npt.NDArray[np.int64]:
@@ -140,29 +150,53 @@ def new_scratch(hidden: int, king_buckets: int = 1) -> Scratch:
         return array
 
     return Scratch(
-        rows=integers(CHUNK * 2 * MOST_PIECES).reshape(CHUNK, 2, MOST_PIECES),
-        pieces=integers(CHUNK),
+        board=allocate(POSITION, 1),
+        rows=integers(CHUNK * 2 * MOST_ROWS).reshape(CHUNK, 2, MOST_ROWS),
+        row_counts=integers(CHUNK),
         buckets=integers(CHUNK),
         outputs=new_vector(CHUNK),
         slopes=new_vector(CHUNK),
         sums=new_vector(CHUNK * 2 * hidden).reshape(hidden // BLOCK, 2 * CHUNK, BLOCK),
-        begins=integers(king_buckets * FEATURES + 2),
-        views=allocate(np.dtype(np.int16), CHUNK * 2 * MOST_PIECES),
+        begins=integers(row_count(has_threats) + 2),
+        views=allocate(np.dtype(np.int16), CHUNK * 2 * MOST_ROWS),
     )
 
 
 @inlined
-def sample_features(packed, king_buckets, rows):
-    """Writes the feature rows of a PACKED position into `rows` int64[2][32] (mutated), side to move first.
+def _add_threat_rows(packed, count, board, white, rows):
+    """Appends the rows of threats to the first `count` rows of `rows`, one for each piece. White's are rows[white].
 
-    `king_buckets` is the network's. Returns the number of pieces, int64, 2 to 32. A damaged position can give wrong
-    rows, but none outside the network's.
+    Returns the number of rows, int64. Mutates `board` (POSITION) and `rows`.
+    """
+    clear(board)
+    remaining = packed.occupied
+    for index in range(count):
+        code = np.int64(packed.pieces[index >> 1]) >> 4 * (index & 1) & 15
+        piece = np.int64(ROOK) if code & 7 == CASTLING_ROOK else max(code & 7, np.int64(PAWN))
+        put_piece(board, lsb(remaining), np.int64(BLACK if code & BLACK_PIECE != 0 else WHITE), piece)
+        remaining = without_lsb(remaining)
+    # A damaged position may lack a king.
+    if board.pieces[KING] & board.colors[WHITE] == U0 or board.pieces[KING] & board.colors[BLACK] == U0:
+        return count
+    hanging, checks = position_threats(board)
+    total = count + threat_rows(board, hanging, checks, rows[white][count:], rows[1 - white][count:])
+    for side in range(2):
+        for index in range(count, total):
+            rows[side, index] += FEATURES
+    return total
+
+
+@inlined
+def sample_features(packed, has_threats, board, rows):
+    """Writes the feature rows of a PACKED position into `rows` int64[2][MOST_ROWS] (mutated), side to move first.
+
+    `has_threats` says whether the network has rows for threats. Mutates `board` (POSITION), too. Returns the
+    numbers of pieces, 2 to 32, and of rows, both int64. A damaged position can give wrong rows, but none outside the
+    network's.
     """
     white = np.int64(1) if np.int64(packed.state) & BLACK_TO_MOVE != 0 else np.int64(0)
     white_mirror = np.int64(0)
     black_mirror = np.int64(0)
-    white_bucket = np.int64(0)
-    black_bucket = np.int64(0)
     count = np.int64(0)
     remaining = packed.occupied
     while remaining != U0 and count < MOST_PIECES:
@@ -175,18 +209,20 @@ def sample_features(packed, king_buckets, rows):
         if piece == KING:
             mirror = np.int64(_MIRROR if square & _RIGHT_HALF != 0 else 0)
             if is_black != 0:
-                black_mirror, black_bucket = mirror, king_bucket(square ^ _FLIP ^ mirror, king_buckets)
+                black_mirror = mirror
             else:
-                white_mirror, white_bucket = mirror, king_bucket(square ^ mirror, king_buckets)
+                white_mirror = mirror
         plane = (max(piece, 1) - 1) * 64
         rows[white, count] = is_black * _SIDE + plane + square
         rows[1 - white, count] = (1 - is_black) * _SIDE + plane + (square ^ _FLIP)
         count += 1
         remaining = without_lsb(remaining)
     for index in range(count):
-        rows[white, index] = (rows[white, index] ^ white_mirror) + white_bucket * FEATURES
-        rows[1 - white, index] = (rows[1 - white, index] ^ black_mirror) + black_bucket * FEATURES
-    return max(count, np.int64(2))
+        rows[white, index] ^= white_mirror
+        rows[1 - white, index] ^= black_mirror
+    total = _add_threat_rows(packed, count, board, white, rows) if has_threats else count
+    # A damaged position may have fewer than two pieces.
+    return max(count, np.int64(2)), max(total, np.int64(2))
 
 
 @inlined
@@ -215,14 +251,14 @@ def _sort_views(scratch, count):
     begins[:] = 0
     for index in range(count):
         for side in range(2):
-            for piece in range(scratch.pieces[index]):
-                begins[scratch.rows[index, side, piece] + 2] += 1
+            for number in range(scratch.row_counts[index]):
+                begins[scratch.rows[index, side, number] + 2] += 1
     for row in range(2, begins.size):
         begins[row] += begins[row - 1]
     for index in range(count):
         for side in range(2):
-            for piece in range(scratch.pieces[index]):
-                row = scratch.rows[index, side, piece] + 1
+            for number in range(scratch.row_counts[index]):
+                row = scratch.rows[index, side, number] + 1
                 views[begins[row]] = 2 * index + side
                 begins[row] += 1
 
@@ -236,8 +272,10 @@ def _forward(layers, samples, first, count, scratch):
     hidden, rows = layers.bias.size, layers.features.shape[1]
     features, weights, sums = layers.features.reshape(-1), layers.output.reshape(-1), scratch.sums.reshape(-1)
     for index in range(count):
-        pieces = sample_features(samples[first + index].position, rows // FEATURES, scratch.rows[index])
-        scratch.pieces[index] = pieces
+        pieces, active = sample_features(
+            samples[first + index].position, rows > FEATURES, scratch.board[0], scratch.rows[index]
+        )
+        scratch.row_counts[index] = active
         scratch.buckets[index] = output_bucket(pieces, layers.output_bias.size)
         scratch.outputs[index] = layers.output_bias[scratch.buckets[index]]
     _sort_views(scratch, count)
@@ -320,42 +358,42 @@ def outputs(layers, samples, blend, scratch, out):
 
 
 @float_kernel
-def network_inputs(samples, chunks, blend, buckets, king_buckets, found, rows, bucket, targets):
+def network_inputs(samples, chunks, blend, buckets, filler, board, found, rows, bucket, targets):
     """Writes the inputs and targets of some chunks of `samples` (SAMPLE[n]), as a device needs them.
 
-    `chunks` (int64[k]) contains the numbers of these chunks; `buckets` and `king_buckets` are the network's. Mutates
-    `found` int64[2][32], `rows` int16[k * CHUNK][2][32] (feature rows, side to move first, then R), `bucket`
-    int32[k * CHUNK] and `targets` float32[k * CHUNK].
+    `chunks` (int64[k]) contains the numbers of these chunks; `buckets` is the network's, `filler` is its R. Mutates
+    `board` (POSITION), `found` int64[2][MOST_ROWS], `rows` int16[k * CHUNK][2][MOST_ROWS] (feature rows, side to move
+    first, then `filler`), `bucket` int32[k * CHUNK] and `targets` float32[k * CHUNK].
     """
     for number in range(chunks.size):
         for index in range(CHUNK):
             place = number * CHUNK + index
             sample = samples[chunks[number] * CHUNK + index]
-            pieces = sample_features(sample.position, king_buckets, found)
+            pieces, active = sample_features(sample.position, filler > FEATURES, board, found)
             bucket[place] = output_bucket(pieces, buckets)
             targets[place] = _target(sample, blend)
             for side in range(2):
-                for piece in range(MOST_PIECES):
-                    rows[place, side, piece] = found[side, piece] if piece < pieces else king_buckets * FEATURES
+                for entry in range(MOST_ROWS):
+                    rows[place, side, entry] = found[side, entry] if entry < active else filler
 
 
 @kernel
-def integer_scores(network, scale, samples, rows, accumulator, out):
+def integer_scores(network, scale, samples, board, rows, accumulator, out):
     """Writes the evaluation of SAMPLE[n] in centipawns, as `eval.network.layout` defines it, into `out` int64[n].
 
-    `network` is Integers. Mutates `rows` int64[2][32], `accumulator` int64[H] and `out`.
+    `network` is Integers. Mutates `board` (POSITION), `rows` int64[2][MOST_ROWS], `accumulator` int64[H] and `out`.
     """
-    king_buckets = network.features.shape[0] // FEATURES
+    has_threats = network.features.shape[0] > FEATURES
     for index in range(samples.size):
-        pieces = sample_features(samples[index].position, king_buckets, rows)
+        pieces, active = sample_features(samples[index].position, has_threats, board, rows)
         bucket = output_bucket(pieces, network.output_bias.size)
         total = np.int64(0)
         for side in range(2):
             for unit in range(accumulator.size):
                 accumulator[unit] = network.bias[unit]
-            for piece in range(pieces):
+            for number in range(active):
                 for unit in range(accumulator.size):
-                    accumulator[unit] += network.features[rows[side, piece], unit]
+                    accumulator[unit] += network.features[rows[side, number], unit]
             for unit in range(accumulator.size):
                 clipped = min(max(accumulator[unit], 0), QA)
                 total += ((clipped * clipped + 256) >> 9) * np.int64(network.output[bucket, side, unit])

@@ -70,7 +70,8 @@ SAMPLE: Final = np.dtype(
 assert GAME.itemsize == SAMPLE.itemsize == 32
 assert PLY.itemsize == 4
 
-#: The ways in which games end: first those by the rules, then those by adjudication.
+#: The ways in which games end: first those by the rules, then those by adjudication. The last marks a record that is no
+#: game but a position of a search tree: it has one ply, and the result of the game before it.
 ENDINGS: Final = (
     "checkmate",
     "stalemate",
@@ -80,8 +81,9 @@ ENDINGS: Final = (
     "won by score",
     "drawn by score",
     "length",
+    "tree",
 )
-CHECKMATE, STALEMATE, REPETITION, FIFTY_MOVES, MATERIAL, WIN_SCORE, DRAW_SCORE, LENGTH = range(8)
+CHECKMATE, STALEMATE, REPETITION, FIFTY_MOVES, MATERIAL, WIN_SCORE, DRAW_SCORE, LENGTH, TREE = range(9)
 
 #: The kinds of start positions: standard; Chess960 with one array for both sides; Chess960 with an array for each side;
 #: kings and a few other pieces on random squares.

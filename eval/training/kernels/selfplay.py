@@ -41,6 +41,7 @@ from eval.training.kernels.records import (
     MATERIAL,
     REPETITION,
     STALEMATE,
+    TREE,
     WIN_SCORE,
     clear,
     complete,
@@ -51,7 +52,7 @@ from search.kernels.aspiration import search_iteration
 from search.kernels.history import find_threats
 from search.kernels.picker import ALL_QUIETS, next_move, start
 from search.kernels.score import NO_SCORE
-from search.kernels.transposition import GENERATIONS
+from search.kernels.transposition import GENERATIONS, probe
 from search.kernels.worker import NO_CONTINUATION
 from search.limits import MAX_DEPTH
 
@@ -71,6 +72,8 @@ RULES: Final = np.dtype(
             "opening_score",
             # The chance, in percent, of a random move instead of a quiet best move; see `_move_to_play`.
             "random_percent",
+            # The nodes to search positions of the games' search trees with, 0 to record none; see `_record_tree`.
+            "tree_nodes",
             # A side wins if its score is at least `win_score` for `win_plies` plies in a row.
             "win_score",
             "win_plies",
@@ -91,6 +94,17 @@ _RANKS = 960
 _UNLIMITED = 1 << 62
 _NO_ENDING = -1
 _RANDOM_DRAWS = 6
+
+#: The number of walks through the tree of each search. A walk ends at each step with a chance of one in _WALK_ENDS, and
+#: in any case after _MOST_STEPS steps.
+TREE_WALKS = 8
+_WALK_ENDS = 5
+_MOST_STEPS = 40
+#: A search of so many nodes decides whether a position is recorded. If its score differs from the game's by more than
+#: _NEAR centipawns, the chance is _NEAR / difference; beyond _FAR centipawns, the position is decided.
+_SKETCH_NODES = 40
+_NEAR = 100
+_FAR = 2000
 
 # xorshift64*: Sebastiano Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled" (2016).
 _MULTIPLIER = np.uint64(0x2545_F491_4F6C_DD1D)
@@ -317,20 +331,122 @@ def _move_to_play(worker, random_percent, random):
     return best
 
 
+@subkernel
+def _walk(worker, table, random):
+    """Walks from the root into the tree of the last search; returns the ply reached, int64.
+
+    Each step is a random move among those to positions that the TT contains. Mutates `worker`, whose frames contain the
+    positions, and `random`.
+    """
+    ply = np.int64(0)
+    while ply < _MOST_STEPS:
+        frame = worker.stack[ply]
+        child = worker.stack[ply + 1].position
+        known = np.int64(0)
+        chosen = np.int64(NO_MOVE)
+        for index in range(generate_all(frame.position, frame.moves, 0)):
+            move = np.int64(frame.moves[index])
+            make_move(frame.position, child, move)
+            if probe(table, child.key) != U0:
+                known += 1
+                if _random_below(random, known) == 0:
+                    chosen = move
+        if chosen == NO_MOVE:
+            break
+        make_move(frame.position, child, chosen)
+        ply += 1
+        if _random_below(random, _WALK_ENDS) == 0:
+            break
+    return ply
+
+
+@inlined
+def _is_quiet(worker):
+    """Returns whether the best move of the last search neither captures nor promotes."""
+    best = np.int64(worker.stack[0].pv[0])
+    return not is_capture(best) and not is_promotion(best)
+
+
+@subkernel
+def _is_worth_recording(worker, table, game_score, random):
+    """Returns whether a position of a tree, in the first frame, is quiet and likely enough to matter in the game.
+
+    `game_score` is White's score of the game. Mutates `worker`, `table` and `random`.
+    """
+    position = worker.stack[0].position
+    worker.root_index = 0
+    worker.keys[0] = position.key
+    if position.checkers != U0 or _ending(worker) != _NO_ENDING:
+        return False
+    score = think(worker, table, np.int64(_SKETCH_NODES), np.int64(10 * _SKETCH_NODES))
+    if abs(score) > _FAR or not _is_quiet(worker):
+        return False
+    difference = abs((score if position.turn == WHITE else -score) - game_score)
+    return difference <= _NEAR or _random_below(random, difference) < _NEAR
+
+
+@subkernel
+def _record_tree(worker, table, rules, random, ply, game_score, games, plies, saved, keys):
+    """Records quiet positions of the last search's tree, which search with `rules.tree_nodes` nodes labels.
+
+    Most of them follow a move that the search rejects, so they occur in no game. `ply` is that of the root in its game
+    and `game_score` White's score. Writes GAME records of one ply to `games` and their plies to `plies`; returns their
+    number, at most TREE_WALKS, int64. Keeps the root position and its history, with `saved`, POSITION[TREE_WALKS + 1],
+    and `keys`, as long as the worker's, as scratch. Mutates all but `rules`.
+    """
+    root = worker.stack[0].position
+    depths = np.int64(0)
+    for index in range(TREE_WALKS):
+        depth = _walk(worker, table, random)
+        copy_record(saved[index], worker.stack[depth].position)
+        depths |= depth << (6 * index)
+    copy_record(saved[TREE_WALKS], root)
+    root_index = worker.root_index
+    for index in range(keys.size):
+        keys[index] = worker.keys[index]
+    count = np.int64(0)
+    for index in range(TREE_WALKS):
+        depth = (depths >> (6 * index)) & 63
+        if depth == 0:
+            continue
+        copy_record(root, saved[index])
+        if not _is_worth_recording(worker, table, game_score, random):
+            continue
+        score = think(worker, table, rules.tree_nodes, 8 * rules.tree_nodes)
+        if not _is_quiet(worker):
+            continue
+        game = games[count]
+        pack(root, game.start)
+        game.opening = min(ply + depth, np.int64(255))
+        game.variant = rules.variant
+        game.plies = 1
+        game.ending = TREE
+        plies[count].move = worker.stack[0].pv[0]
+        plies[count].score = score if root.turn == WHITE else -score
+        count += 1
+    copy_record(root, saved[TREE_WALKS])
+    worker.root_index = root_index
+    for index in range(keys.size):
+        worker.keys[index] = keys[index]
+    return count
+
+
 @kernel
-def play_game(worker, table, rules, ranks, random, game, plies):
-    """Plays a game; returns the number of positions searched, including those of rejected openings, int64.
+def play_game(worker, table, rules, ranks, random, games, plies, saved, keys):
+    """Plays a game, and records positions of its search trees if the rules say so; returns the number of records.
 
     `worker` must be a WORKER without data of earlier games, and `table` an empty ENTRY[n]. Then the game depends only
     on `rules` (RULES), `random` (uint64[1], not 0) and the network. `ranks`, uint8[960][8], is Chess960's back ranks as
-    piece types. Writes `game` (GAME) and `plies` (PLY[rules.max_plies]). Mutates everything except `rules` and `ranks`.
+    piece types. Writes the game to `games[0]` (GAME) and the first of `plies` (PLY), positions of trees to the rest of
+    `games` and to `plies` from index `rules.max_plies` on; each ply of the game may need TREE_WALKS of both. `saved`
+    and `keys` are as for `_record_tree`. Mutates everything except `rules` and `ranks`.
     """
     position = worker.stack[0].position
-    searched = np.int64(0)
+    game = games[0]
+    records = np.int64(1)
     while True:
         opening = _random_opening(worker, rules, ranks, random)
         if opening >= 0:
-            searched += 1
             score = think(worker, table, rules.soft_nodes, rules.hard_nodes)
             if abs(score) <= rules.opening_score:
                 break
@@ -348,6 +464,11 @@ def play_game(worker, table, rules, ranks, random, game, plies):
         won = _streak(won, score >= rules.win_score)
         lost = _streak(lost, score <= -rules.win_score)
         level = _streak(level, abs(score) <= rules.draw_score and opening + count > rules.draw_from)
+        if rules.tree_nodes > 0:
+            ply, place = opening + count - 1, rules.max_plies + records - 1
+            records += _record_tree(
+                worker, table, rules, random, ply, score, games[records:], plies[place:], saved, keys
+            )
         result = np.int64(1)
         if won >= rules.win_plies or lost >= rules.win_plies:
             ending = np.int64(WIN_SCORE)
@@ -365,9 +486,9 @@ def play_game(worker, table, rules, ranks, random, game, plies):
         if count >= rules.max_plies:
             ending = np.int64(LENGTH)
             break
-        searched += 1
         score = think(worker, table, rules.soft_nodes, rules.hard_nodes)
     game.plies = count
-    game.result = result
     game.ending = ending
-    return searched
+    for index in range(records):
+        games[index].result = result
+    return records
