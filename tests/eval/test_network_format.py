@@ -190,6 +190,6 @@ def test_the_shipped_network_is_whole() -> None:
     network = shipped_network()
     assert (network is not None) == SHIPPED.exists()
     if network is not None:
-        assert SHIPPED.stat().st_size < 2 << 20
+        assert SHIPPED.stat().st_size < 3 << 20
         assert network.provenance["licence"] == "GPL-3.0-or-later"
         assert isinstance(network, Network)

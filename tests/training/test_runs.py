@@ -334,7 +334,7 @@ def test_the_earlier_run_stays_until_the_new_one_can_begin(
     assert capsys.readouterr().err == told
     for more, words in (
         (["--batch-size", "1280000"], " to train on; a batch needs 1280000"),
-        (["--start", str(other), "--hidden", "32"], "(got (64, 8, 1))"),
+        (["--start", str(other), "--hidden", "32"], "(got (64, 8, False))"),
     ):
         assert uci_main.main([*given, "--overwrite", *more]) == 1
         error = capsys.readouterr().err
