@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from engine.board.bits import U0, multiply_low, pext
+import numpy as np
+
+from engine.board.bits import U0, multiply_low, pdep, pext
 from engine.board.position import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK
 from engine.board.tables import (
     BISHOP_MASKS,
@@ -25,11 +27,13 @@ from engine.compiler.jit import USE_PEXT, inlined, subkernel
 
 
 def _bishop_attacks_pext(square, occupied):
-    return BISHOP_TABLE[BISHOP_OFFSETS[square] + pext(occupied, BISHOP_MASKS[square])]
+    packed = BISHOP_TABLE[BISHOP_OFFSETS[square] + pext(occupied, BISHOP_MASKS[square])]
+    return pdep(np.uint64(packed), BISHOP_RAYS[square])
 
 
 def _rook_attacks_pext(square, occupied):
-    return ROOK_TABLE[ROOK_OFFSETS[square] + pext(occupied, ROOK_MASKS[square])]
+    packed = ROOK_TABLE[ROOK_OFFSETS[square] + pext(occupied, ROOK_MASKS[square])]
+    return pdep(np.uint64(packed), ROOK_RAYS[square])
 
 
 def _bishop_attacks_magic(square, occupied):

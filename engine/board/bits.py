@@ -88,7 +88,7 @@ def multiply_low(typingctx: Any, a: Any, b: Any) -> Any:
     return types.uint64(types.uint64, types.uint64), codegen
 
 
-def _gather(value: int, mask: int) -> np.uint64:
+def _pext(value: int, mask: int) -> np.uint64:
     """Implements `pext` in plain Python."""
     packed = place = 0
     while mask:
@@ -99,20 +99,42 @@ def _gather(value: int, mask: int) -> np.uint64:
     return np.uint64(packed)
 
 
-@machine_op(lambda value, mask: _gather(int(value), int(mask)))
-def pext(typingctx: Any, value: Any, mask: Any) -> Any:
-    """Returns the bits of `value` that `mask` selects, packed into the lowest bits. Requires a CPU with BMI2."""
+def _pdep(value: int, mask: int) -> np.uint64:
+    """Implements `pdep` in plain Python."""
+    spread = 0
+    while mask:
+        low = mask & -mask
+        spread |= low * (value & 1)
+        value >>= 1
+        mask ^= low
+    return np.uint64(spread)
+
+
+def _bmi2(name: str) -> Any:
+    """Returns the implementation of `pext` or `pdep`, by `name`, for `machine_op`."""
     if not USE_PEXT:
-        # The attack kernels use magic multiplication here. If a kernel calls `pext`, an error is clearer than SIGILL.
-        raise TypeError("pext is not used on this CPU")
+        # The attack kernels use magic multiplication here. If a kernel calls these, an error is clearer than SIGILL.
+        raise TypeError(f"{name} is not used on this CPU")
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         function_type = ir.FunctionType(_I64, [_I64, _I64])
-        name = "llvm.x86.bmi.pext.64"
-        function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
+        intrinsic = f"llvm.x86.bmi.{name}.64"
+        function = builder.module.globals.get(intrinsic) or ir.Function(builder.module, function_type, intrinsic)
         return builder.call(function, args)
 
     return types.uint64(types.uint64, types.uint64), codegen
+
+
+@machine_op(lambda value, mask: _pext(int(value), int(mask)))
+def pext(typingctx: Any, value: Any, mask: Any) -> Any:
+    """Returns the bits of `value` that `mask` selects, packed into the lowest bits. Requires a CPU with BMI2."""
+    return _bmi2("pext")
+
+
+@machine_op(lambda value, mask: _pdep(int(value), int(mask)))
+def pdep(typingctx: Any, value: Any, mask: Any) -> Any:
+    """Returns the lowest bits of `value`, spread to the bits that `mask` selects. Requires a CPU with BMI2."""
+    return _bmi2("pdep")
 
 
 def _copy_fields(target: Any, source: Any) -> None:

@@ -60,6 +60,11 @@ def gathered(value: Any, mask: Any) -> Any:
 
 
 @subkernel
+def spread(value: Any, mask: Any) -> Any:
+    return bits.pdep(value, mask)
+
+
+@subkernel
 def copied(target: Any, source: Any) -> Any:
     bits.copy_record(target, source)
 
@@ -120,6 +125,18 @@ def test_multiply_high_and_low_make_the_whole_product(a: int, b: int) -> None:
 @example(1 << 63, 1 << 63)
 def test_pext(value: int, mask: int) -> None:
     assert int(gathered(np.uint64(value), np.uint64(mask))) == gather(value, mask)
+
+
+@pytest.mark.skipif(not USE_PEXT, reason="sliders use magic multiplication on this CPU")
+@given(BITBOARD, BITBOARD)
+@example(MASK, MASK)
+@example(MASK, 0)
+@example(0, MASK)
+@example(1 << 63, 1 << 63)
+def test_pdep_puts_back_what_pext_took(value: int, mask: int) -> None:
+    found = int(spread(np.uint64(value), np.uint64(mask)))
+    assert found & ~mask == 0
+    assert gather(found, mask) == value & ((1 << mask.bit_count()) - 1)
 
 
 @given(st.binary(min_size=POSITION.itemsize, max_size=POSITION.itemsize))
