@@ -84,8 +84,10 @@ TUNABLES: Final = (
     Tunable("iir_depth", 9, 2, 12, 1),
     Tunable("iir_cut", 2, 0, 4, 1),
     Tunable("iir_pv", 3, 0, 5, 1),
-    # Late move pruning: after base + depth * depth moves, half as many if not improving, quiet moves are skipped.
+    # Late move pruning: after base + depth * depth moves, half as many if not improving, quiet moves are skipped, from
+    # this iteration on.
     Tunable("lmp_base", 3, 1, 8, 1),
+    Tunable("lmp_root_depth", 10, 1, 16, 1),
     # Futility of quiets: greatest reduced depth; margin = base + slope * reduced depth, centipawns, plus the history
     # of the move / divisor.
     Tunable("futility_depth", 13, 4, 16, 1),

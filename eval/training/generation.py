@@ -46,15 +46,10 @@ from eval.training.shards import (
     shard_path,
 )
 from search.kernels.transposition import allocate_table
-from search.kernels.worker import forget, new_worker, set_network, set_tunables
-from search.techniques import BY_NAME
+from search.kernels.worker import forget, new_worker, set_network
 
 GAMES_PER_BLOCK: Final = 16
 BLOCKS_PER_SHARD: Final = 256
-
-#: The search's tunables that differ from those of play. With late move pruning, small searches skip the best move so
-#: often that their scores are worse than the evaluation that learns from them (see docs/experiments.md).
-TUNABLES: Final = BY_NAME["late-move-pruning"].off
 
 #: The modules of this package whose code determines the games.
 _SOURCES: Final = ("generation.py", "kernels/records.py", "kernels/selfplay.py")
@@ -140,7 +135,6 @@ class Player:
         self._seed = settings.seed
         self._rules = settings.as_rules()
         self._worker = new_worker()
-        set_tunables(self._worker, TUNABLES)
         if network:
             set_network(self._worker, decode_network(network).record())
         self._table = allocate_table(settings.hash_mebibytes)

@@ -18,10 +18,9 @@ from eval.training.kernels.records import ENDINGS, STANDARD, VARIANTS
 from eval.training.kernels.selfplay import TREE_WALKS
 from search.deepening import Deepening, Root, set_root
 from search.kernels.transposition import allocate_table
-from search.kernels.worker import new_worker, set_tunables
+from search.kernels.worker import new_worker
 from search.limits import MAX_DEPTH
 from search.searcher import Game
-from search.techniques import BY_NAME
 from tests.training.conftest import QUICK, Record, play, replayed, start_of
 
 LONG = (1 << 15) - 1
@@ -224,10 +223,7 @@ def settings_for(plies: int, soft: int, hard: int) -> Settings:
 @pytest.mark.parametrize("plies", [0, 9, 30, 80])
 @pytest.mark.parametrize("nodes", [2000, 33_333])
 def test_it_thinks_as_the_engine_does(plies: int, nodes: int) -> None:
-    """Same nodes, same move, same score as the engine's own iterative deepening, cut off where it would be.
-
-    Only late move pruning is off.
-    """
+    """Same nodes, same move, same score as the engine's own iterative deepening, cut off where it would be."""
     # The first iteration looks at the root moves in the order in which the engine has to get them.
     first = Player(settings_for(plies, 1, 1 << 39))
     start, _ = first.play(0)
@@ -241,7 +237,6 @@ def test_it_thinks_as_the_engine_does(plies: int, nodes: int) -> None:
     board = start_of(game)
     root = Root(Game(board).keys, moves, 1, MAX_DEPTH)
     expected = new_worker()
-    set_tunables(expected, BY_NAME["late-move-pruning"].off)
     write_board(board, expected["stack"][0]["position"])
     expected["keys"][0] = root.keys[0]
     set_root(expected, root, nodes)
