@@ -19,7 +19,7 @@ from search.timing import Budget, TimeManager
 #: Plies of the benchmark that show what a technique does. Histories have to be bad for some time before they count.
 #: What needs a clock shows at none, and verification only where null moves are deeper.
 DEPTH = 8
-DEPTHS = {"history-pruning": 11, "lmr-threatened": 11, "check-extension": 12}
+DEPTHS = {"late-move-pruning": 11, "history-pruning": 11, "lmr-threatened": 11, "check-extension": 12}
 SHOWN_BY_NODES = [row for row in TECHNIQUES if not row.needs_clock and row.key != "null-move-verification"]
 
 
