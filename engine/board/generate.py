@@ -331,6 +331,15 @@ def _add_pawn_moves(moves, count, targets, step, kind):
 
 
 @inlined
+def _add_slider(position, moves, count, king, square, reached, noisy, quiet):
+    """Appends the moves of a slider to those of the `reached` squares to which it may go; returns the new count."""
+    if position.pinned & bit(square) != U0:
+        reached &= LINE[king, square]
+    count = _add_each(moves, count, square, reached & noisy, CAPTURE)
+    return _add_each(moves, count, square, reached & quiet, QUIET)
+
+
+@inlined
 def _add_pieces(position, moves, count, king, noisy, quiet):
     """Appends the moves of knights, bishops, rooks and queens; returns the new count.
 
@@ -339,9 +348,8 @@ def _add_pieces(position, moves, count, king, noisy, quiet):
     own = position.colors[position.turn]
     pieces = position.pieces
     occupied = pieces[OCCUPIED]
-    pinned = position.pinned
     # A loop for each way to move is faster than one loop that looks at the type of each piece.
-    movers = pieces[KNIGHT] & own & ~pinned
+    movers = pieces[KNIGHT] & own & ~position.pinned
     while movers != U0:
         square = lsb(movers)
         count = _add_each(moves, count, square, KNIGHT_ATTACKS[square] & noisy, CAPTURE)
@@ -350,16 +358,14 @@ def _add_pieces(position, moves, count, king, noisy, quiet):
     movers = (pieces[BISHOP] | pieces[QUEEN]) & own
     while movers != U0:
         square = lsb(movers)
-        reached = bishop_attacks(square, occupied) & (LINE[king, square] if pinned & bit(square) != U0 else ALL)
-        count = _add_each(moves, count, square, reached & noisy, CAPTURE)
-        count = _add_each(moves, count, square, reached & quiet, QUIET)
+        reached = bishop_attacks(square, occupied)
+        count = _add_slider(position, moves, count, king, square, reached, noisy, quiet)
         movers = without_lsb(movers)
     movers = (pieces[ROOK] | pieces[QUEEN]) & own
     while movers != U0:
         square = lsb(movers)
-        reached = rook_attacks(square, occupied) & (LINE[king, square] if pinned & bit(square) != U0 else ALL)
-        count = _add_each(moves, count, square, reached & noisy, CAPTURE)
-        count = _add_each(moves, count, square, reached & quiet, QUIET)
+        reached = rook_attacks(square, occupied)
+        count = _add_slider(position, moves, count, king, square, reached, noisy, quiet)
         movers = without_lsb(movers)
     return count
 

@@ -123,17 +123,8 @@ def test_multiply_high_and_low_make_the_whole_product(a: int, b: int) -> None:
 @example(MASK, 0)
 @example(0, MASK)
 @example(1 << 63, 1 << 63)
-def test_pext(value: int, mask: int) -> None:
+def test_pext_and_pdep(value: int, mask: int) -> None:
     assert int(gathered(np.uint64(value), np.uint64(mask))) == gather(value, mask)
-
-
-@pytest.mark.skipif(not USE_PEXT, reason="sliders use magic multiplication on this CPU")
-@given(BITBOARD, BITBOARD)
-@example(MASK, MASK)
-@example(MASK, 0)
-@example(0, MASK)
-@example(1 << 63, 1 << 63)
-def test_pdep_puts_back_what_pext_took(value: int, mask: int) -> None:
     found = int(spread(np.uint64(value), np.uint64(mask)))
     assert found & ~mask == 0
     assert gather(found, mask) == value & ((1 << mask.bit_count()) - 1)
