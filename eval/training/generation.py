@@ -73,6 +73,7 @@ class Settings:
     opening_score: int = 1000
     random_percent: int = 0
     tree_nodes: int = 0
+    tree_percent: int = 100
     win_score: int = 2500
     win_plies: int = 4
     draw_score: int = 4
@@ -92,6 +93,7 @@ class Settings:
             "opening_score": (100, 40_000),
             "random_percent": (0, 100),
             "tree_nodes": (0, 1 << 40),
+            "tree_percent": (1, 100),
             "win_score": (100, 40_000),
             "win_plies": (1, 1000),
             "draw_score": (-1, 1000),
@@ -140,7 +142,7 @@ class Player:
         self._table = allocate_table(settings.hash_mebibytes)
         starts = map(chess.Board.from_chess960_pos, range(960))
         self._ranks = np.array([[board.piece_type_at(square) for square in range(8)] for board in starts], np.uint8)
-        trees = TREE_WALKS * settings.max_plies if settings.tree_nodes else 0
+        trees = settings.max_plies if settings.tree_nodes else 0
         self._games = allocate(GAME, 1 + trees)
         self._plies = allocate(PLY, settings.max_plies + trees)
         self._scratch = allocate(POSITION, TREE_WALKS + 1), self._worker["keys"].copy()

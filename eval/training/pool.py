@@ -4,8 +4,9 @@
     validation.samples  SAMPLE[m]: the positions held out for validation
     pool.json           `Facts` about these positions and their games
 
-Whole games are held out, because neighbouring positions share their result. A hash of a game's start and moves
-decides whether the game is held out. So the choice does not depend on the seed, and no game has copies in both files.
+Whole games are held out, with the positions of their search trees, because neighbouring positions are alike and share
+their result. A hash of a game's start and moves decides whether the game is held out. So the choice does not depend on
+the seed, and no game has copies in both files.
 
 The training file is shuffled once, in two passes that need little memory: positions go to random buckets, then each
 bucket is shuffled. Every epoch (pass over the data) reads chunks of `CHUNK` positions in a new random order.
@@ -88,12 +89,13 @@ class Pool:
 
 
 def game_hashes(shard: Shard) -> npt.NDArray[np.uint32]:
-    """Returns a hash of each game's start and moves, uint32[n]."""
+    """Returns a hash of each game's start and moves, uint32[n]. Positions of its trees have the hash of their game."""
     hashes = np.zeros(len(shard.games), np.uint32)
     for index, (first, count) in enumerate(zip(shard.first.tolist(), shard.games["plies"].tolist(), strict=True)):
         moves = np.ascontiguousarray(shard.plies[first : first + count]["move"])
         hashes[index] = zlib.crc32(moves.tobytes(), zlib.crc32(shard.games[index]["start"].tobytes()))
-    return hashes
+    own = np.where(shard.games["ending"] != TREE, np.arange(len(hashes)), 0)
+    return hashes[np.maximum.accumulate(own)]
 
 
 def held_out(hashes: npt.NDArray[np.uint32], share: float) -> npt.NDArray[np.bool_]:

@@ -36,7 +36,8 @@ class Filter:
 
     The filter leaves out the first `skip` plies of a game, random ones included; positions that score at least
     `score_limit` centipawns for either side; positions with at least `halfmoves` plies since the last capture or pawn
-    move; and, if `quiet` is true, positions in check and those whose best move is a capture or a promotion.
+    move; and, if `quiet` is true, positions in check and those whose best move is a capture or a promotion. `games` and
+    `trees` say whether it keeps positions of games and positions of search trees.
 
     The label is a mean of the scores from this position on, as expected results. Each further ply counts `lookahead` %
     of the ply before, and the result takes the place of all plies after the end: 0 gives the score, 100 the result. If
@@ -50,9 +51,11 @@ class Filter:
     quiet: bool = True
     halfmoves: int = HALFMOVES
     lookahead: int = 0
+    games: bool = True
+    trees: bool = True
 
     def as_array(self) -> npt.NDArray[np.int64]:
-        """Returns the five fields in their order, as int64[5] for the kernels."""
+        """Returns the first five fields in their order, as int64[5] for the kernels."""
         return np.array([self.skip, self.score_limit, self.quiet, self.halfmoves, self.lookahead], np.int64)
 
 
@@ -61,9 +64,10 @@ ALL: Final = Filter(score_limit=1 << 15, quiet=False, halfmoves=ANY_HALFMOVES)
 
 def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[np.bool_] | None = None) -> Samples:
     """Returns a shard's wanted positions in order, SAMPLE[n]. `chosen`, bool[games], is a mask of the games to use."""
-    games, first = shard.games, shard.first
+    used = np.where(shard.games["ending"] == TREE, wanted.trees, wanted.games)
     if chosen is not None:
-        games, first = games[chosen], first[chosen]
+        used &= chosen
+    games, first = shard.games[used], shard.first[used]
     line, samples = allocate(POSITION, 2), allocate(SAMPLE, int(games["plies"].sum()))
     labels = np.zeros(len(shard.plies), np.int16)
     count = decode_samples(games, shard.plies, first, wanted.as_array(), line, labels, samples)
@@ -71,12 +75,8 @@ def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[n
 
 
 def samples(
-    paths: Sequence[str | Path] | str | Path, wanted: Filter = Filter(), partial: bool = False, trees: bool = True
+    paths: Sequence[str | Path] | str | Path, wanted: Filter = Filter(), partial: bool = False
 ) -> Iterator[Samples]:
-    """Yields the wanted positions of each shard in `paths`, SAMPLE[n], those of search trees only if `trees` is true.
-
-    Raises ShardError if a shard is unusable.
-    """
+    """Yields the wanted positions of each shard in `paths`, SAMPLE[n]. Raises ShardError if a shard is unusable."""
     for path in find_shards(paths, partial):
-        shard = read_shard(path)
-        yield shard_samples(shard, wanted, None if trees else shard.games["ending"] != TREE)
+        yield shard_samples(read_shard(path), wanted)

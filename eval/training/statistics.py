@@ -96,8 +96,8 @@ def _shares(counts: dict[str, int], total: int) -> str:
 def verify(shard: Shard) -> None:
     """Replays every game and checks it by the shard's settings. Raises ShardError if a game or a setting is invalid."""
     try:
-        # Older versions had no random moves and no positions of trees, and no settings for them.
-        found = {"random_percent": 0, "tree_nodes": 0, **shard.settings}
+        # Older versions lack these settings. They made no random moves, and recorded positions of no tree or of all.
+        found = {"random_percent": 0, "tree_nodes": 0, "tree_percent": 100, **shard.settings}
         settings = Settings(**{entry.name: found[entry.name] for entry in fields(Settings)})
     except KeyError as error:
         raise ShardError(f"{shard.path}: the setting {error.args[0]} is missing") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,8 +69,15 @@ def test_positions_of_trees_are_counted_by_themselves(
     assert counts["trees"] > 50
     assert uci_main.main(["datagen", "stats", str(folder)]) == 0
     assert f", {counts['trees']} of search trees\n" in capsys.readouterr().out
-    (every,), (alone,) = samples(folder, ALL), samples(folder, ALL, trees=False)
-    assert (len(every), len(alone)) == (counts["positions"], 16 * 6)
+    sizes = [
+        sum(map(len, samples(folder, wanted))) for wanted in (ALL, replace(ALL, trees=False), replace(ALL, games=False))
+    ]
+    assert sizes == [counts["positions"], 16 * 6, counts["trees"]]
+
+    fewer = tmp_path / "fewer"
+    assert uci_main.main(["datagen", str(fewer), "--games", "16", *QUICK, *more, "--tree-percent", "20"]) == 0
+    assert uci_main.main(["datagen", "verify", str(fewer)]) == 0
+    assert 0 < sum(map(len, samples(fewer, replace(ALL, games=False)))) < counts["trees"] // 2
 
 
 def test_bad_shards_are_reported_and_left_out(

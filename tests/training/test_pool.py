@@ -15,6 +15,7 @@ from eval.network.format import network_digest
 from eval.training import pool as pool_module
 from eval.training.archive import archive_runs
 from eval.training.generation import generate
+from eval.training.kernels.records import TREE
 from eval.training.pool import TRAINING, VALIDATION, Facts, batches, build_pool, game_hashes, held_out, open_pool, used
 from eval.training.samples import ALL, Filter, Samples, samples, shard_samples
 from eval.training.shards import ShardError, read_shard
@@ -112,6 +113,20 @@ def test_whole_games_are_held_out_whatever_the_seed(made: Path, tmp_path: Path) 
     assert one.validation.tobytes() == two.validation.tobytes()
     assert bytes_of(one.training) == bytes_of(two.training)
     assert one.training.tobytes() != two.training.tobytes()
+
+
+@pytest.mark.usefixtures("in_process")
+def test_positions_of_trees_are_held_out_with_their_game(tmp_path: Path) -> None:
+    folder = tmp_path / "trees"
+    generate(folder, replace(QUICK, tree_nodes=100), games=16)
+    shard = read_shard(folder / "shard-000000.games")
+    number = np.cumsum(shard.games["ending"] != TREE)
+    hashes = game_hashes(shard)
+    assert [len(set(hashes[number == game])) for game in range(1, 17)] == [1] * 16
+    assert len(set(hashes)) == 16
+    facts = build(tmp_path / "pool", folder, replace(ALL, games=False), share=0.5)
+    of_trees = (shard.games["ending"] == TREE) & held_out(hashes, 0.5)
+    assert 0 < facts.validation == of_trees.sum() < facts.training + facts.validation == len(hashes) - 16
 
 
 def test_an_incomplete_pool_is_refused(made: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +23,13 @@ from engine.version import version
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import network_digest, read_network
 from eval.training.commands import train
+from eval.training.generation import generate
 from eval.training.pool import game_hashes, open_pool, used
 from eval.training.quantise import integer_scores
+from eval.training.samples import Filter, shard_samples
 from eval.training.shards import read_shard
 from tests.conftest import PROJECT
-from tests.training.conftest import TINY, arguments
+from tests.training.conftest import QUICK, TINY, arguments
 from tests.training.positions import unpacked
 
 
@@ -238,6 +241,18 @@ def test_a_network_gets_rows_for_threats(made: Path, trained: Path, tmp_path: Pa
     assert read_network(again).shape() == (32, 8, True)
     # To resume, only the start network has to be the same.
     assert train.main(["--output", str(output), "--resume", "--quiet", "--start", str(trained)]) == 0
+
+
+def test_trees_alone_train_a_network(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, output = tmp_path / "trees", tmp_path / "net.snet"
+    generate(folder, replace(QUICK, tree_nodes=100), games=16)
+    assert uci_main.main(arguments(folder, output, "--trees", "--quiet")) == 0
+    data = read_network(output).provenance["data"]
+    assert data["wanted"]["games"] is False
+    trees = len(shard_samples(read_shard(folder / "shard-000000.games"), Filter(games=False)))
+    assert data["training"] + data["validation"] == trees
+    assert uci_main.main(arguments(made, tmp_path / "none.snet", "--trees", "--quiet")) == 1
+    assert "only 0 positions to train on; a batch needs 256" in capsys.readouterr().err
 
 
 def test_data_have_weights(made: Path, copied: Callable[[], Path], tmp_path: Path) -> None:

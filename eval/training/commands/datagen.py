@@ -105,6 +105,7 @@ def main(arguments: list[str]) -> int:
             opening_score=options.opening_score,
             random_percent=options.random_moves,
             tree_nodes=options.tree_nodes,
+            tree_percent=options.tree_percent,
             win_score=options.win[0],
             win_plies=options.win[1],
             draw_score=options.draw[0],
@@ -183,7 +184,14 @@ def _parser() -> Parser:
         type=int,
         default=0,
         metavar="N",
-        help="also record positions of the search trees, and search them with N nodes (default 0: none)",
+        help="also record a position of each search's tree, and search it with N nodes (default 0: none)",
+    )
+    parser.add_argument(
+        "--tree-percent",
+        type=int,
+        default=100,
+        metavar="PERCENT",
+        help="record a position of only PERCENT of the trees (default 100)",
     )
     parser.add_argument(
         "--win",

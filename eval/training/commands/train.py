@@ -113,6 +113,7 @@ def _parser() -> Parser:
         help="use only this share of the games in one of the folders or shards; repeatable",
     )
     add_flag("--partial", action="store_true", default=None, help="also use unfinished shards")
+    add_flag("--trees", dest="games", action="store_false", default=None, help="use only positions of search trees")
     add_flag(
         "--noisy",
         dest="quiet_only",
@@ -184,7 +185,7 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
     from eval.training.trainer import Recipe, state_from
 
     recipe = _given(options, [entry.name for entry in fields(Recipe) if entry.name != "start"])
-    wanted = _given(options, ["skip", "score_limit", "halfmoves", "lookahead", "quiet_only"])
+    wanted = _given(options, ["skip", "score_limit", "halfmoves", "lookahead", "quiet_only", "games"])
     if "quiet_only" in wanted:
         wanted["quiet"] = wanted.pop("quiet_only")
     whole = _given(options, ["partial", "validation"])

@@ -35,10 +35,10 @@ def main(arguments: list[str]) -> int:
         from eval.training.outcomes import calibration, count_results, fit
         from eval.training.samples import ANY_HALFMOVES, Filter, samples
 
-        # Include noisy positions and high halfmove clocks, because `UCI_ShowWDL` applies to them, too.
-        wanted = Filter(quiet=False, halfmoves=ANY_HALFMOVES)
-        # The results of games say little about positions of search trees.
-        batches = samples(options.data, wanted, options.partial, trees=False)
+        # Include noisy positions and high halfmove clocks, because `UCI_ShowWDL` applies to them, too. But the results
+        # of games say little about positions of search trees.
+        wanted = Filter(quiet=False, halfmoves=ANY_HALFMOVES, trees=False)
+        batches = samples(options.data, wanted, options.partial)
         counts = count_results(counted(batches, steps.show, "shards read"))
         steps.show("fitting the model")
         found = fit(counts)

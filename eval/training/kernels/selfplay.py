@@ -74,6 +74,8 @@ RULES: Final = np.dtype(
             "random_percent",
             # The nodes to search positions of the games' search trees with, 0 to record none; see `_record_tree`.
             "tree_nodes",
+            # The chance, in percent, that a position of a search's tree is recorded.
+            "tree_percent",
             # A side wins if its score is at least `win_score` for `win_plies` plies in a row.
             "win_score",
             "win_plies",
@@ -95,8 +97,8 @@ _UNLIMITED = 1 << 62
 _NO_ENDING = -1
 _RANDOM_DRAWS = 6
 
-#: The number of walks through the tree of each search. A walk ends at each step with a chance of one in _WALK_ENDS, and
-#: in any case after _MOST_STEPS steps.
+#: The most walks through a search's tree for a position to record. A walk ends at each step with a chance of one in
+#: _WALK_ENDS, and in any case after _MOST_STEPS steps.
 TREE_WALKS = 8
 _WALK_ENDS = 5
 _MOST_STEPS = 40
@@ -386,13 +388,14 @@ def _is_worth_recording(worker, table, game_score, random):
 
 
 @subkernel
-def _record_tree(worker, table, rules, random, ply, game_score, games, plies, saved, keys):
-    """Records quiet positions of the last search's tree, which search with `rules.tree_nodes` nodes labels.
+def _record_tree(worker, table, rules, random, ply, game_score, game, record, saved, keys):
+    """Records a quiet position of the last search's tree, which a search with `rules.tree_nodes` nodes labels.
 
-    Most of them follow a move that the search rejects, so they occur in no game. `ply` is that of the root in its game
-    and `game_score` White's score. Writes GAME records of one ply to `games` and their plies to `plies`; returns their
-    number, at most TREE_WALKS, int64. Keeps the root position and its history, with `saved`, POSITION[TREE_WALKS + 1],
-    and `keys`, as long as the worker's, as scratch. Mutates all but `rules`.
+    Most such positions follow a move that the search rejects, so they occur in no game. Positions of one tree are
+    alike, so the first that is worth recording is enough. `ply` is that of the root in its game and `game_score`
+    White's score. Writes `game` (GAME), of one ply, and `record` (PLY); returns whether it did, 1 or 0, int64. Keeps
+    the root position and its history, with `saved`, POSITION[TREE_WALKS + 1], and `keys`, as long as the worker's, as
+    scratch. Mutates all but `rules`.
     """
     root = worker.stack[0].position
     depths = np.int64(0)
@@ -404,7 +407,7 @@ def _record_tree(worker, table, rules, random, ply, game_score, games, plies, sa
     root_index = worker.root_index
     for index in range(keys.size):
         keys[index] = worker.keys[index]
-    count = np.int64(0)
+    found = np.int64(0)
     for index in range(TREE_WALKS):
         depth = (depths >> (6 * index)) & 63
         if depth == 0:
@@ -415,20 +418,20 @@ def _record_tree(worker, table, rules, random, ply, game_score, games, plies, sa
         score = think(worker, table, rules.tree_nodes, 8 * rules.tree_nodes)
         if not _is_quiet(worker):
             continue
-        game = games[count]
         pack(root, game.start)
         game.opening = min(ply + depth, np.int64(255))
         game.variant = rules.variant
         game.plies = 1
         game.ending = TREE
-        plies[count].move = worker.stack[0].pv[0]
-        plies[count].score = score if root.turn == WHITE else -score
-        count += 1
+        record.move = worker.stack[0].pv[0]
+        record.score = score if root.turn == WHITE else -score
+        found = np.int64(1)
+        break
     copy_record(root, saved[TREE_WALKS])
     worker.root_index = root_index
     for index in range(keys.size):
         worker.keys[index] = keys[index]
-    return count
+    return found
 
 
 @kernel
@@ -438,8 +441,8 @@ def play_game(worker, table, rules, ranks, random, games, plies, saved, keys):
     `worker` must be a WORKER without data of earlier games, and `table` an empty ENTRY[n]. Then the game depends only
     on `rules` (RULES), `random` (uint64[1], not 0) and the network. `ranks`, uint8[960][8], is Chess960's back ranks as
     piece types. Writes the game to `games[0]` (GAME) and the first of `plies` (PLY), positions of trees to the rest of
-    `games` and to `plies` from index `rules.max_plies` on; each ply of the game may need TREE_WALKS of both. `saved`
-    and `keys` are as for `_record_tree`. Mutates everything except `rules` and `ranks`.
+    `games` and to `plies` from index `rules.max_plies` on; each ply of the game may need one of both. `saved` and
+    `keys` are as for `_record_tree`. Mutates everything except `rules` and `ranks`.
     """
     position = worker.stack[0].position
     game = games[0]
@@ -464,11 +467,9 @@ def play_game(worker, table, rules, ranks, random, games, plies, saved, keys):
         won = _streak(won, score >= rules.win_score)
         lost = _streak(lost, score <= -rules.win_score)
         level = _streak(level, abs(score) <= rules.draw_score and opening + count > rules.draw_from)
-        if rules.tree_nodes > 0:
-            ply, place = opening + count - 1, rules.max_plies + records - 1
-            records += _record_tree(
-                worker, table, rules, random, ply, score, games[records:], plies[place:], saved, keys
-            )
+        if rules.tree_nodes > 0 and _random_below(random, 100) < rules.tree_percent:
+            ply, record = opening + count - 1, plies[rules.max_plies + records - 1]
+            records += _record_tree(worker, table, rules, random, ply, score, games[records], record, saved, keys)
         result = np.int64(1)
         if won >= rules.win_plies or lost >= rules.win_plies:
             ending = np.int64(WIN_SCORE)
