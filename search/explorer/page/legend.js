@@ -27,7 +27,7 @@ const CHESS_SIGNS = [
   ['<polygon points="20,2 32,13 20,24 8,13" fill="var(--best)" stroke="var(--ink)"/>', "PV: an exact value is wanted"],
   ['<polygon points="10,9 16,3 24,3 30,9 30,17 24,23 16,23 10,17" fill="var(--stop)" stroke="var(--ink)"/>', "CUT: a cutoff is expected"],
   ['<polygon points="20,2 30,11 30,22 10,22 10,11" fill="var(--leaf)" stroke="var(--ink)"/>', "ALL: no move is expected to beat alpha"],
-  [SQUARE, "quiescence: only captures, and evasions of check"],
+  [SQUARE, "quiescence: captures, promotions, a few checks, and evasions of check"],
   ['<text x="20" y="18" text-anchor="middle" font-size="11" fill="var(--chosen)">✂12</text>', "number of moves skipped here"],
   ['<text x="20" y="18" text-anchor="middle" font-size="9" fill="currentColor">0.1…0.3</text>', "below a node: alpha … beta, in pawns, seen by the side to move"],
 ];
@@ -60,7 +60,7 @@ const CHESS_WORDS = [
   ["prior", "how likely the engine's policy, which learned from its own games, thinks that a quiet move is the best one, before any search"],
   ["+0.50, #3", "half a pawn ahead; mate in 3 moves"],
   ["fail high, fail low", "a value of at least beta, which causes a cutoff; a value of at most alpha"],
-  ["quiescence, stand pat", "a search of captures only. The side to move may stop there (stand pat) and take the evaluation as its value."],
+  ["quiescence, stand pat", "a search of captures, promotions and a few checks. The side to move may stop there (stand pat) and take the evaluation as its value."],
   ["null move, futility", "Skip what the evaluation already decides: a side so far ahead that it could pass, or so far behind that no quiet move helps."],
   ["SEE", "static exchange evaluation: the material that a series of captures on one square wins or loses"],
   ["EBF", "effective branching factor: as many moves at each node would give a tree of as many nodes"],

@@ -137,7 +137,7 @@ def test_signs_and_words_are_those_of_what_is_shown(shown: Shown) -> None:
     assert shown.page.is_visible("#keys")
     assert shown.page.evaluate("document.getElementById('help-dialog').scrollTop") == 0
     assert shown.page.is_visible("#words dt:has-text('alpha')")
-    for words, is_visible in (("MIN is to move", True), ("quiescence: only captures", False), ("selected", True)):
+    for words, is_visible in (("MIN is to move", True), ("quiescence: captures", False), ("selected", True)):
         assert shown.page.is_visible(f"#legend li:has-text('{words}')") == is_visible
 
 
