@@ -197,7 +197,7 @@ def test_positions_of_trees_are_quiet_and_mostly_off_the_game() -> None:
             assert len(after.piece_map()) == len(board.piece_map())
             assert len(move) == 1 or board.castling_rights != after.castling_rights
             assert not board.is_check()
-            assert int(head["opening"]) > int(games[0]["opening"])
+            assert int(head["opening"]) >= int(games[0]["opening"])
             trees, off = trees + 1, off + (board.epd() not in of_games)
     assert trees > 100
     assert off > trees // 2

@@ -97,7 +97,7 @@ _UNLIMITED = 1 << 62
 _NO_ENDING = -1
 _RANDOM_DRAWS = 6
 
-#: The most walks through a search's tree for a position to record. A walk ends at each step with a chance of one in
+#: The most walks through a search's tree for a position to record. A walk ends before each step with a chance of one in
 #: _WALK_ENDS, and in any case after _MOST_STEPS steps.
 TREE_WALKS = 8
 _WALK_ENDS = 5
@@ -335,13 +335,13 @@ def _move_to_play(worker, random_percent, random):
 
 @subkernel
 def _walk(worker, table, random):
-    """Walks from the root into the tree of the last search; returns the ply reached, int64.
+    """Walks from the root into the tree of the last search; returns the ply reached, int64, often 0.
 
     Each step is a random move among those to positions that the TT contains. Mutates `worker`, whose frames contain the
     positions, and `random`.
     """
     ply = np.int64(0)
-    while ply < _MOST_STEPS:
+    while ply < _MOST_STEPS and _random_below(random, _WALK_ENDS) != 0:
         frame = worker.stack[ply]
         child = worker.stack[ply + 1].position
         known = np.int64(0)
@@ -357,8 +357,6 @@ def _walk(worker, table, random):
             break
         make_move(frame.position, child, chosen)
         ply += 1
-        if _random_below(random, _WALK_ENDS) == 0:
-            break
     return ply
 
 
@@ -391,11 +389,11 @@ def _is_worth_recording(worker, table, game_score, random):
 def _record_tree(worker, table, rules, random, ply, game_score, game, record, saved, keys):
     """Records a quiet position of the last search's tree, which a search with `rules.tree_nodes` nodes labels.
 
-    Most such positions follow a move that the search rejects, so they occur in no game. Positions of one tree are
-    alike, so the first that is worth recording is enough. `ply` is that of the root in its game and `game_score`
-    White's score. Writes `game` (GAME), of one ply, and `record` (PLY); returns whether it did, 1 or 0, int64. Keeps
-    the root position and its history, with `saved`, POSITION[TREE_WALKS + 1], and `keys`, as long as the worker's, as
-    scratch. Mutates all but `rules`.
+    Most such positions follow a move that the search rejects, so they occur in no game; some are the root itself.
+    Positions of one tree are alike, so the first that is worth recording is enough. `ply` is that of the root in its
+    game and `game_score` White's score. Writes `game` (GAME), of one ply, and `record` (PLY); returns whether it did, 1
+    or 0, int64. Keeps the root position and its history, with `saved`, POSITION[TREE_WALKS + 1], and `keys`, as long as
+    the worker's, as scratch. Mutates all but `rules`.
     """
     root = worker.stack[0].position
     depths = np.int64(0)
@@ -409,9 +407,6 @@ def _record_tree(worker, table, rules, random, ply, game_score, game, record, sa
         keys[index] = worker.keys[index]
     found = np.int64(0)
     for index in range(TREE_WALKS):
-        depth = (depths >> (6 * index)) & 63
-        if depth == 0:
-            continue
         copy_record(root, saved[index])
         if not _is_worth_recording(worker, table, game_score, random):
             continue
@@ -419,7 +414,7 @@ def _record_tree(worker, table, rules, random, ply, game_score, game, record, sa
         if not _is_quiet(worker):
             continue
         pack(root, game.start)
-        game.opening = min(ply + depth, np.int64(255))
+        game.opening = min(ply + ((depths >> (6 * index)) & 63), np.int64(255))
         game.variant = rules.variant
         game.plies = 1
         game.ending = TREE
