@@ -44,6 +44,7 @@ compile_here()
 
 from engine.board.attacks import attackers_to, attacks_from, is_attacked
 from engine.board.bits import bit, lsb, popcount, without_lsb
+from engine.board.generate import pawn_attacks
 from engine.board.position import (
     BISHOP,
     BLACK,
@@ -61,7 +62,7 @@ from engine.board.position import (
 )
 from engine.board.tables import KING_ATTACKS, KNIGHT_ATTACKS, PAWN_ATTACKS
 from engine.compiler.jit import inlined, subkernel
-from eval.terms.masks import CENTER, FILES, RANKS, distance, pawn_attacks, relative_rank, relative_square
+from eval.terms.masks import CENTER, FILES, RANKS, distance, relative_rank, relative_square
 
 __all__ = [
     "BISHOP",

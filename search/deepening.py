@@ -9,15 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from search.kernels.aspiration import search_iteration
 from search.kernels.score import EXACT, NO_SCORE
 from search.kernels.worker import GAME_KEYS, NO_CONTINUATION, STOP
-
-NO_NODE_LIMIT: Final = 1 << 62
 
 
 @dataclass(frozen=True)

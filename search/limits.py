@@ -9,6 +9,8 @@ from typing import Final
 MAX_PLY: Final = 128
 #: The greatest depth of an iteration, in plies.
 MAX_DEPTH: Final = MAX_PLY - 1
+#: More nodes than a search can visit.
+NO_NODE_LIMIT: Final = 1 << 62
 
 #: Defaults: TT size in MiB, number of search threads, and milliseconds that each move keeps in reserve on the clock.
 DEFAULT_HASH: Final = 16

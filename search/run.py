@@ -13,14 +13,14 @@ import chess
 
 from engine.board.convert import decode, encode, write_board
 from engine.board.moves import NO_MOVE
-from search.deepening import NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
+from search.deepening import Deepening, Iteration, Root, set_root
 from search.endings import Endings, men_of
 from search.game import Game
 from search.info import Info, Progress, Result
 from search.kernels.score import NO_SCORE, mate_distance
 from search.kernels.transposition import hashfull
 from search.kernels.worker import set_tunables, tunables_of
-from search.limits import MAX_DEPTH, Limits
+from search.limits import MAX_DEPTH, NO_NODE_LIMIT, Limits
 from search.oversight import blind_spots, seen
 from search.strength import FIRST_NODES, Level
 from search.tablebase import Ranking, Tables

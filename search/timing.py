@@ -79,8 +79,9 @@ def _last(hard: float, available: float) -> float:
 def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: bool, move_number: int) -> Budget:
     """Returns the budget of a move on a clock. More time left never makes a limit smaller."""
     # The moves to plan for. The later in the game, the fewer moves are expected. If a game is longer than expected, the
-    # increment keeps the engine on time. So the number falls only as far as the increment exceeds the overhead, and in
-    # full if it is twice the overhead.  +64.4 +- 30.6  [ledger: time-horizon] at 2+0.02, against 50 moves
+    # increment keeps the engine on time. So the number falls in proportion to increment - overhead, and in full if
+    # that reaches the overhead (at least DEFAULT_OVERHEAD).
+    #   worth    +64.4 +- 30.6  [ledger: time-horizon] at 2+0.02, against a horizon of always 50 moves
     moves = tune.time_horizon
     if clock.moves_to_go is not None:
         moves = min(moves, clock.moves_to_go)
@@ -208,7 +209,8 @@ class TimeManager:
 class Alarm:
     """An alarm that calls `ring` on its own thread, once for each deadline that passes. The thread lives until `close`.
 
-    One thread serves all searches: starting a thread costs more than a one-millisecond move can spare.
+    One thread serves all searches: starting a thread costs more than a one-millisecond move can spare. `ring` runs with
+    the alarm's lock held, so the other methods wait for it; `ring` itself may call `set`.
     """
 
     def __init__(self, ring: Callable[[], None]) -> None:
@@ -216,7 +218,6 @@ class Alarm:
         self._condition = threading.Condition()
         self._deadline: float | None = None
         self._thread: threading.Thread | None = None
-        self._is_closed = False
 
     def start(self) -> None:
         """Starts the thread unless it runs. Raises RuntimeError if the thread cannot be started."""
@@ -232,7 +233,7 @@ class Alarm:
         with self._condition:
             self._deadline = time.perf_counter() + seconds
             self.start()
-            self._condition.notify()
+            self._condition.notify_all()
 
     def clear(self) -> None:
         """Cancels the alarm if it has not rung."""
@@ -243,16 +244,13 @@ class Alarm:
         """Cancels the alarm and makes its thread end. Setting the alarm again starts another thread."""
         with self._condition:
             self._deadline = None
-            self._is_closed = self._thread is not None
             self._thread = None
-            self._condition.notify()
+            self._condition.notify_all()
 
     def _watch(self) -> None:
         with self._condition:
-            while True:
-                if self._is_closed:
-                    self._is_closed = False
-                    return
+            # After `close`, and perhaps `set`, another thread or none has this task.
+            while self._thread is threading.current_thread():
                 if self._deadline is None:
                     self._condition.wait()
                     continue

@@ -23,7 +23,6 @@ if not AHEAD_OF_TIME:
     _I128 = ir.IntType(128)
 
 U0 = np.uint64(0)
-U8 = np.uint64(8)
 ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 

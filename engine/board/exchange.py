@@ -158,15 +158,15 @@ def gives_check(position, move):
 
 
 @inlined
-def is_check(position, move, squares, hiders):
+def is_check(position, move, squares, discoverers):
     """Returns `gives_check(position, move)`, mostly without a call.
 
-    `squares` are those of `find_check_squares`, and `hiders` its `hiders_of_sliders`.
+    `squares` are those of `find_check_squares`, and `discoverers` its `discovered_check_pieces`.
     """
     origin = move_origin(move)
     if squares[piece_at(position, origin)] & bit(move_target(move)) != U0:
         return not is_promotion(move) or gives_check(position, move)
     kind = move_kind(move)
-    if hiders & bit(origin) == U0 and kind != CASTLING and kind != EN_PASSANT and not is_promotion(move):
+    if discoverers & bit(origin) == U0 and kind != CASTLING and kind != EN_PASSANT and not is_promotion(move):
         return False
     return gives_check(position, move)

@@ -64,15 +64,21 @@ def forward(squares, color):
 
 
 @inlined
-def captured_west(pawns, color):
+def pawn_attacks_west(pawns, color):
     """Returns the squares that `color`'s pawns attack towards file a, as uint64."""
     return (pawns & NOT_FILE_A) << U7 if color == WHITE else (pawns & NOT_FILE_A) >> U9
 
 
 @inlined
-def captured_east(pawns, color):
+def pawn_attacks_east(pawns, color):
     """Returns the squares that `color`'s pawns attack towards file h, as uint64."""
     return (pawns & NOT_FILE_H) << U9 if color == WHITE else (pawns & NOT_FILE_H) >> U7
+
+
+@inlined
+def pawn_attacks(pawns, color):
+    """Returns the squares that `color`'s `pawns` (uint64) attack, as uint64."""
+    return pawn_attacks_west(pawns, color) | pawn_attacks_east(pawns, color)
 
 
 @inlined
@@ -118,7 +124,7 @@ def attacks_by_type(position, by):
         queens |= bishop_attacks(lsb(remaining), occupied) | rook_attacks(lsb(remaining), occupied)
         remaining = without_lsb(remaining)
     king = KING_ATTACKS[king_square(position, by)]
-    return captured_west(pawns, by) | captured_east(pawns, by), knights, bishops, rooks, queens, king
+    return pawn_attacks(pawns, by), knights, bishops, rooks, queens, king
 
 
 @inlined
@@ -155,7 +161,7 @@ def safe_king_steps(position, king, wanted):
     if safe == U0:
         return safe
     pawns = pieces[PAWN] & enemy
-    safe &= ~(captured_west(pawns, them) | captured_east(pawns, them))
+    safe &= ~pawn_attacks(pawns, them)
     safe &= ~KING_ATTACKS[king_square(position, them)]
     knights = pieces[KNIGHT] & enemy
     while knights != U0:
@@ -196,13 +202,13 @@ def can_castle(position, king, rook):
     path = BETWEEN[king, king_to] | bit(king_to)
     if (path | BETWEEN[rook, rook_to] | bit(rook_to)) & occupied != U0:
         return False
-    # The rook moves last: it cannot expose the squares that the king crosses, but can expose the king's final square.
-    steps = path & ~bit(king)
-    while steps != U0:
-        if attackers_to(position, lsb(steps), occupied) & enemy != U0:
+    # Without the rook: it may have blocked an attack on the king's final square. On its own final square it blocks
+    # none, because the king is not in check.
+    while path != U0:
+        if attackers_to(position, lsb(path), occupied) & enemy != U0:
             return False
-        steps = without_lsb(steps)
-    return attackers_to(position, king_to, occupied | bit(rook_to)) & enemy == U0
+        path = without_lsb(path)
+    return True
 
 
 @subkernel
@@ -263,8 +269,8 @@ def count_legal(position):
 
     pawns = pieces[PAWN] & own & ~pinned
     captures = enemy & evasions
-    west = captured_west(pawns, us) & captures
-    east = captured_east(pawns, us) & captures
+    west = pawn_attacks_west(pawns, us) & captures
+    east = pawn_attacks_east(pawns, us) & captures
     single = forward(pawns, us) & ~occupied
     double = forward(single & double_push_rank(us), us) & ~occupied & evasions
     single &= evasions
@@ -381,8 +387,8 @@ def _add_pawns(position, moves, count, pawns, noisy, quiet):
     empty = ~position.pieces[OCCUPIED]
     enemy = position.colors[us ^ 1]
     step = 8 if us == WHITE else -8
-    count = _add_pawn_moves(moves, count, captured_west(pawns, us) & enemy & noisy, step - 1, CAPTURE)
-    count = _add_pawn_moves(moves, count, captured_east(pawns, us) & enemy & noisy, step + 1, CAPTURE)
+    count = _add_pawn_moves(moves, count, pawn_attacks_west(pawns, us) & enemy & noisy, step - 1, CAPTURE)
+    count = _add_pawn_moves(moves, count, pawn_attacks_east(pawns, us) & enemy & noisy, step + 1, CAPTURE)
     single = forward(pawns, us) & empty
     double = forward(single & double_push_rank(us), us) & empty & quiet
     single = (single & BACK_RANKS & noisy) | (single & ~BACK_RANKS & quiet)
@@ -471,32 +477,32 @@ def generate_quiets(position, moves, count):
 
 
 @inlined
-def hiders_of_sliders(position):
-    """Returns the side to move's pieces that alone stand between an own slider and the enemy king, as uint64."""
+def discovered_check_pieces(position):
+    """Returns the side to move's pieces that alone block a line from an own slider to the enemy king, as uint64."""
     own = position.colors[position.turn]
     king = king_square(position, position.turn ^ 1)
     attackers = snipers(position, king, position.turn)
-    hiders = U0
+    discoverers = U0
     while attackers != U0:
         between = BETWEEN[king, lsb(attackers)] & position.pieces[OCCUPIED]
         if without_lsb(between) == U0:
-            hiders |= between & own
+            discoverers |= between & own
         attackers = without_lsb(attackers)
-    return hiders
+    return discoverers
 
 
 @subkernel
 def generate_checks(position, moves, count, checks):
-    """Appends all quiet moves that give check, as `generate_all` does, and some others. Only for use out of check.
+    """Appends all quiet moves that give check, as `generate_all` does, and some that may not.
 
-    `checks` has a bitboard for each piece type, the squares from which it attacks the enemy king. The others are
-    castling, and moves of pieces that hide the enemy king from a slider.
+    These are castling, and all quiet moves of the `discovered_check_pieces`. The side to move must not be in check.
+    `checks`, uint64[7], has for each piece type the squares from which it attacks the enemy king.
     """
     own = position.colors[position.turn]
     empty = ~position.pieces[OCCUPIED]
     king = king_square(position, position.turn)
-    hiders = hiders_of_sliders(position)
-    if hiders & bit(king) != U0:
+    discoverers = discovered_check_pieces(position)
+    if discoverers & bit(king) != U0:
         count = _add_each(moves, count, king, safe_king_steps(position, king, empty), QUIET)
     count = _add_castling(position, moves, count, king)
 
@@ -506,18 +512,18 @@ def generate_checks(position, moves, count, checks):
         square = lsb(movers)
         movers = without_lsb(movers)
         piece = np.int64(position.squares[square])
-        wanted = empty if hiders & bit(square) != U0 else empty & checks[piece]
+        wanted = empty if discoverers & bit(square) != U0 else empty & checks[piece]
         if wanted == U0:
             continue
         if position.pinned & bit(square) != U0:
             wanted &= LINE[king, square]
         count = _add_each(moves, count, square, attacks_from(piece, square, ~empty) & wanted, QUIET)
 
-    special = pawns & (position.pinned | hiders)
+    special = pawns & (position.pinned | discoverers)
     count = _add_pawns(position, moves, count, pawns & ~special, U0, checks[PAWN])
     while special != U0:
         pawn = bit(lsb(special))
-        wanted = ALL if hiders & pawn != U0 else checks[PAWN]
+        wanted = ALL if discoverers & pawn != U0 else checks[PAWN]
         if position.pinned & pawn != U0:
             wanted &= LINE[king, lsb(special)]
         count = _add_pawns(position, moves, count, pawn, U0, wanted)

@@ -235,8 +235,14 @@ def compute_keys(position):
         position.key ^= EN_PASSANT_KEYS[position.ep_square & 7]
 
 
-@kernel
-def complete_position(position):
+@inlined
+def complete(position):
     """Fills in the keys, `checkers` and `pinned` of a position whose other fields are set. Mutates `position`."""
     compute_keys(position)
     update_checks(position)
+
+
+@kernel
+def complete_position(position):
+    """Does what `complete` does, for Python. Mutates `position`."""
+    complete(position)

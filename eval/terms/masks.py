@@ -10,7 +10,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.board.generate import captured_east, captured_west
 from engine.compiler.jit import inlined
 
 Bitboards = npt.NDArray[np.uint64]
@@ -61,12 +60,6 @@ CENTER_FILES = np.uint64(0x3C3C_3C3C_3C3C_3C3C)
 LIGHT_SQUARES = np.uint64(0x55AA_55AA_55AA_55AA)
 LEFT_WING = np.uint64(0x0F0F_0F0F_0F0F_0F0F)
 ROOK_FILES = np.uint64(0x8181_8181_8181_8181)
-
-
-@inlined
-def pawn_attacks(pawns, color):
-    """Returns the bitboard of the squares that `color`'s `pawns` (uint64) attack, as uint64."""
-    return captured_west(pawns, color) | captured_east(pawns, color)
 
 
 @inlined

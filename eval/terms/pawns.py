@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.board.bits import U0, bit, lsb, popcount, prefetch, without_lsb
-from engine.board.generate import forward
+from engine.board.generate import forward, pawn_attacks
 from engine.board.position import PAWN, WHITE, king_square
 from engine.board.tables import PAWN_ATTACKS
 from engine.compiler.jit import inlined, subkernel
@@ -20,7 +20,6 @@ from eval.terms.masks import (
     NEIGHBOUR_FILES,
     RANKS,
     distance,
-    pawn_attacks,
     relative_rank,
     relative_square,
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.board.attacks import bishop_attacks, rook_attacks
 from engine.board.bits import U0, bit, lsb, popcount, without_lsb
-from engine.board.generate import forward
+from engine.board.generate import forward, pawn_attacks
 from engine.board.position import BISHOP, KING, KNIGHT, OCCUPIED, PAWN, QUEEN, ROOK, king_square
 from engine.board.tables import KING_ATTACKS, KNIGHT_ATTACKS
 from engine.compiler.jit import inlined, subkernel
@@ -23,7 +23,6 @@ from eval.terms.masks import (
     SEVENTH_RANK,
     THIRD_RANK,
     distance,
-    pawn_attacks,
     relative_square,
 )
 from eval.terms.weigh import weigh

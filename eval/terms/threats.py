@@ -6,11 +6,11 @@ import numpy as np
 
 from engine.board.attacks import bishop_attacks, rook_attacks
 from engine.board.bits import U0, lsb, popcount, without_lsb
-from engine.board.generate import forward
+from engine.board.generate import forward, pawn_attacks
 from engine.board.position import BISHOP, KING, KNIGHT, OCCUPIED, PAWN, QUEEN, ROOK
 from engine.board.tables import KNIGHT_ATTACKS
 from engine.compiler.jit import inlined, subkernel
-from eval.terms.masks import THIRD_RANK, pawn_attacks
+from eval.terms.masks import THIRD_RANK
 from eval.terms.weigh import weigh
 from eval.weights import (
     HANGING,

@@ -90,11 +90,8 @@ class Accelerator:
                 self._blend,
                 self._recipe.buckets,
                 row_count(self._recipe.threats),
-                allocate(POSITION, 1)[0],
-                np.empty((2, MOST_ROWS), np.int64),
-                rows[begin:end],
-                buckets[begin:end],
-                targets[begin:end],
+                (allocate(POSITION, 1)[0], np.empty((2, MOST_ROWS), np.int64)),
+                (rows[begin:end], buckets[begin:end], targets[begin:end]),
             )
 
         parts = np.split(chunks, self._recipe.threads)  # equal parts: `Recipe` checks that

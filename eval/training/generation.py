@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
@@ -157,7 +157,7 @@ class Player:
         self._table["check"] = self._table["word"] = 0
         random = _random(self._seed, index)
         records = play_game(
-            self._worker, self._table, self._rules, self._ranks, random, self._games, self._plies, *self._scratch
+            self._worker, self._table, self._rules, self._ranks, random, self._games, self._plies, self._scratch
         )
         first = int(self._rules["max_plies"])
         of_trees = self._plies[first : first + records - 1]
@@ -171,7 +171,7 @@ def _random(seed: int, index: int) -> npt.NDArray[np.uint64]:
     return np.array([int.from_bytes(digest[:8], "little") | 1], np.uint64)
 
 
-_player = cache(Player)  # a process reuses its player while settings and network stay the same
+_player = lru_cache(maxsize=1)(Player)  # a process reuses its player while settings and network stay the same
 
 
 @dataclass(frozen=True)

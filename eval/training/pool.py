@@ -33,7 +33,7 @@ import numpy.typing as npt
 from engine.files import built, count_of, open_regular, parse_json, printable, read_bytes, shown
 from engine.memory import readable
 from eval.training.archive import in_threads
-from eval.training.kernels.gradients import count_unsound
+from eval.training.kernels.gradients import count_invalid
 from eval.training.kernels.records import PLY, SAMPLE, TREE
 from eval.training.samples import Filter, Samples, shard_samples
 from eval.training.shards import ARCHIVED, Shard, ShardError, find_shards, read_shard
@@ -44,12 +44,13 @@ TRAINING: Final = "training.samples"
 VALIDATION: Final = "validation.samples"
 FACTS: Final = "pool.json"
 
-#: Buckets contain at most this many positions (64 MiB) on average.
+#: Buckets contain at most this many positions (64 MiB) on average, unless MOST_BUCKETS are too few.
 BUCKET: Final = 1 << 21
 
 #: The greatest number of buckets. Each is an open file, and a process may often open only 1024.
 MOST_BUCKETS: Final = 512
-#: Gives a second hash of a game, which is independent of the first.
+#: Times this odd number, hashes are in another order: `used` and `held_out`, which compare hashes with a limit, select
+#: almost independently.
 _OTHER_HASH: Final = np.uint32(0x9E37_79B1)
 #: `Facts.slope` is fitted to the scores of at most this many positions.
 SLOPE_POSITIONS: Final = 500_000
@@ -117,12 +118,14 @@ def _decoded(path: Path, weight: float, wanted: Filter, share: float) -> tuple[S
     shard = read_shard(path)
     hashes = game_hashes(shard)
     out, use = held_out(hashes, share), used(hashes, weight)
-    learning, kept = shard_samples(shard, wanted, use & ~out), shard_samples(shard, wanted, use & out)
-    unsound = int(count_unsound(learning) + count_unsound(kept))
-    if unsound:
-        invalid = count_of(unsound, "invalid position")
+    training_samples = shard_samples(shard, wanted, use & ~out)
+    validation_samples = shard_samples(shard, wanted, use & out)
+    invalid_count = int(count_invalid(training_samples) + count_invalid(validation_samples))
+    if invalid_count:
+        invalid = count_of(invalid_count, "invalid position")
         raise ShardError(f"{path}: contains {invalid}; check the file with `secateur datagen verify`")
-    return learning, kept, {**shard.settings, "games": int((use & (shard.games["ending"] != TREE)).sum())}
+    games = int((use & (shard.games["ending"] != TREE)).sum())
+    return training_samples, validation_samples, {**shard.settings, "games": games}
 
 
 def build_pool(
@@ -149,33 +152,34 @@ def build_pool(
     shards = [(shard, weights.get(str(path), 1.0)) for path in paths for shard in find_shards([path], partial)]
     most = sum(path.stat().st_size // (1 if path.suffix == ARCHIVED else PLY.itemsize) for path, _ in shards)
     count = min(most // BUCKET + 1, MOST_BUCKETS)
-    training = validation = crc = kept_crc = 0
+    training = validation = crc = validation_crc = 0
     sources: list[dict[str, Any]] = []
     with ExitStack() as files:
-        dealt = [files.enter_context(open_regular(folder / str(number), "x+b")) for number in range(count)]
-        checking = files.enter_context(open_regular(folder / VALIDATION, "xb"))
-        for learning, kept, source in in_threads(lambda shard: _decoded(*shard, wanted, share), shards):
-            checking.write(kept.tobytes())
-            kept_crc = zlib.crc32(kept.tobytes(), kept_crc)
-            choice = rng.integers(count, size=len(learning))
-            for number, file in enumerate(dealt):
-                file.write(learning[choice == number].tobytes())
-            training, validation = training + len(learning), validation + len(kept)
+        buckets = [files.enter_context(open_regular(folder / str(number), "x+b")) for number in range(count)]
+        validation_file = files.enter_context(open_regular(folder / VALIDATION, "xb"))
+        decoded = in_threads(lambda shard: _decoded(*shard, wanted, share), shards)
+        for training_samples, validation_samples, source in decoded:
+            validation_file.write(validation_samples.tobytes())
+            validation_crc = zlib.crc32(validation_samples.tobytes(), validation_crc)
+            choice = rng.integers(count, size=len(training_samples))
+            for number, file in enumerate(buckets):
+                file.write(training_samples[choice == number].tobytes())
+            training, validation = training + len(training_samples), validation + len(validation_samples)
             sources.append(source)
             on_shard(len(sources), training + validation)
-        learnt = files.enter_context(open_regular(folder / TRAINING, "xb"))
-        for number, file in enumerate(dealt):
+        training_file = files.enter_context(open_regular(folder / TRAINING, "xb"))
+        for number, file in enumerate(buckets):
             file.seek(0)
             data = rng.permutation(np.fromfile(file, SAMPLE)).tobytes()
             crc = zlib.crc32(data, crc)
-            learnt.write(data)
+            training_file.write(data)
             file.close()
             (folder / str(number)).unlink()
     # The file is shuffled, so its beginning is a random sample.
     slope = _slope(np.fromfile(folder / TRAINING, SAMPLE, SLOPE_POSITIONS))
     counts = (len(sources), sum(source["games"] for source in sources), training, validation)
     seconds = round(time.perf_counter() - began, 3)
-    facts = Facts(*counts, share, asdict(wanted), slope, crc, _summed_up(sources), seconds, kept_crc)
+    facts = Facts(*counts, share, asdict(wanted), slope, crc, _summed_up(sources), seconds, validation_crc)
     (folder / FACTS).write_text(json.dumps(asdict(facts), indent=2) + "\n", encoding="utf-8")
     return facts
 
@@ -222,7 +226,7 @@ def fit_slope(centipawns: Reals, results: Reals) -> float:
 def holds_samples(head: bytes) -> bool:
     """Returns whether `head`, the beginning of a file, contains at least one position and no invalid position."""
     samples = np.frombuffer(head, SAMPLE, len(head) // SAMPLE.itemsize).copy()
-    return bool(len(samples)) and not count_unsound(readable(samples))
+    return bool(len(samples)) and not count_invalid(readable(samples))
 
 
 def _mapped(path: Path, count: int, crc: int | None, show: Callable[[str], None]) -> Any:
@@ -259,12 +263,13 @@ def open_pool(folder: Path, show: Callable[[str], None] = lambda text: None) -> 
 def batches(seed: int, chunks: int, size: int, step: int) -> Iterator[npt.NDArray[np.int64]]:
     """Yields batches without end, the first for step `step` (0 or more). A batch is an int64[size] of chunk numbers.
 
-    An epoch divides `chunks` shuffled chunks into whole batches and omits the last chunks if they are too few for a
-    batch. A step's batch depends only on the step, `seed`, `chunks` and `size`, so a run can resume at any step.
+    `size` must not exceed `chunks`. An epoch divides `chunks` shuffled chunks into whole batches and omits the last
+    chunks if they are too few for a batch. A step's batch depends only on the step, `seed`, `chunks` and `size`, so a
+    run can resume at any step.
     """
-    a_pass = chunks // size
+    batches_per_epoch = chunks // size
     while True:
-        order = np.random.default_rng([seed, 1, step // a_pass]).permutation(chunks)
-        for index in range(step % a_pass, a_pass):
+        order = np.random.default_rng([seed, 1, step // batches_per_epoch]).permutation(chunks)
+        for index in range(step % batches_per_epoch, batches_per_epoch):
             yield order[index * size : (index + 1) * size]
             step += 1

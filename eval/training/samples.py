@@ -24,7 +24,7 @@ SCORE_LIMIT: Final = 10_000
 #: The search scales evaluations towards 0 by half a percent for each ply since the last capture or pawn move (see
 #: `search.kernels.correction.corrected_eval`). Below this many plies, that shrinks an evaluation by at most a fifth.
 HALFMOVES: Final = 40
-#: Greater than any halfmove clock: the fifty-move rule ends games at 100.
+#: Greater than any recorded halfmove clock, which has one byte.
 ANY_HALFMOVES: Final = 256
 
 Samples = npt.NDArray[np.void]

@@ -18,7 +18,7 @@ from engine.version import full_name
 from eval.custom import CHOICE
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network, shipped_network
-from search.deepening import NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
+from search.deepening import Deepening, Iteration, Root, set_root
 from search.explorer import chess_document
 from search.explorer.chess_document import SWITCHES, Document, RecordingError, score_text
 from search.explorer.jobs import Job
@@ -29,7 +29,7 @@ from search.kernels.picker import BAD_NOISY, NOISY, NOISY_START, QUIETS, ROOT
 from search.kernels.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from search.kernels.transposition import allocate_table
 from search.kernels.worker import STOP, new_worker, set_network, set_tunables
-from search.limits import DEFAULT_HASH, MAX_DEPTH, Limits
+from search.limits import DEFAULT_HASH, MAX_DEPTH, NO_NODE_LIMIT, Limits
 from search.techniques import BY_NAME, switched_off
 
 #: The default number of visits that a recording can hold.

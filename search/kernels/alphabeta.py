@@ -1,11 +1,11 @@
 """Principal variation search: numbered blocks give each technique's condition, formula and, if measured, worth.
 
-The form of most techniques is that of Stockfish 15.1. Games have adapted its numbers, of which those in centipawns are
-divided by 1.93 (see `docs/strength.md`).
+Most techniques have the form of Stockfish 15.1's. Their parameters began as its parameters, centipawns divided by 1.93;
+then we tuned them by games (see `docs/strength.md`).
 
 Worths whose ledger ids end in -timed come from one run of 3,170 games at 20 ms a move, in which each side lacked each
-technique at random. Those that end in -tuned or -deep were measured with the search before, in which most techniques
-had other numbers. The ledger gives the commit, the number of games and the search limit of each.
+technique at random. Those that end in -tuned or -deep, and idea-bonus-depth, measure an earlier search with other
+parameters. The ledger gives the commit, the number of games and the search limit of each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.board.bits import U0, bit
 from engine.board.exchange import find_check_squares, gives_check, is_check, see_ge
-from engine.board.generate import hiders_of_sliders
+from engine.board.generate import discovered_check_pieces
 from engine.board.moves import NO_MOVE, is_noisy, move_origin
 from engine.board.position import has_non_pawn_material
 from engine.compiler.jit import kernel, subkernel
@@ -50,7 +50,8 @@ from search.kernels.transposition import (
 from search.kernels.worker import GAME_KEYS
 from search.limits import MAX_PLY
 
-#: From this many plies without a capture or pawn move on (100 are a draw), block 5 allows no TT cutoff.
+#: From this many plies without a capture or pawn move on (100 are a draw), block 5 allows no TT cutoff and block 10 no
+#: cut in check.
 NEAR_FIFTY_MOVES = 90
 
 #: The least depth at which late moves are reduced.
@@ -71,14 +72,15 @@ CLEAR_EVAL = 42
 #: At most this many moves of a line are extended by two plies or more.
 MOST_DOUBLES = 10
 
-#: The mean history of a late move, which `stat_score` does not count.
+#: The mean history of a late move; `stat_score` is the difference from it.
 STAT_MEAN = 5_000
 
-#: A move whose table of reductions says at least this much more than lmr_base is reduced more if not improving.
+#: If not improving, a move is reduced more if its entry in `worker.reductions` is at least this much above lmr_base, in
+#: hundredths of a ply.
 LEAST_NOT_IMPROVING = 90
 
-#: A node that fails low gives its last move a bonus from this depth on, and twice the bonus if its score is further
-#: below alpha than this many centipawns for each ply of depth.
+#: From this depth on, and in PV nodes at every depth, a node that fails low gives a bonus to the move that led to it.
+#: The bonus is doubled if its score is further below alpha than this many centipawns for each ply of depth.
 UNANSWERED_DEPTH = 5
 UNANSWERED_MARGIN = 32
 
@@ -107,7 +109,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     is a PV node. If a move raises alpha, the node stores its PV in `frame.pv[:frame.pv_length]`. It allows no TT
     cutoff, because that would cut the line short. `cut_node` is 1 if a cutoff is expected, else 0. In the formulas,
     `static_eval` is the corrected evaluation, and `eval` the estimate of block 6. A singular search (block 12) searches
-    the same position without its TT move, which is then `frame.excluded`. Mutates `worker` and `tt`.
+    the same position without its TT move, which is then `frame.excluded`. `worker` is a WORKER record and `tt`
+    ENTRY[n], both mutated; the other arguments are int64, `alpha` and `beta` in centipawns.
     """
     frame = worker.stack[ply]
     position = frame.position
@@ -160,7 +163,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #               blocks 8 and 15 then prune and reduce less
     #      worth    +95.7 +- 15.3  [ledger: tt-cutoffs-tuned]
     #               of the bonus  -10.5 +- 18.3  [ledger: tt-move-bonus-timed]
-    tt_move = np.int64(NO_MOVE)  # it may be illegal here: its users check
+    tt_move = np.int64(NO_MOVE)  # may be illegal after a key collision: only `usable_tt_move` makes it playable
     raw_eval = np.int64(NO_SCORE)
     tt_score = np.int64(NO_SCORE)
     tt_bound = np.int64(0)
@@ -230,10 +233,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     if ply > 0 and not in_check:
         learn_from_eval_change(worker, ply)
     trace.evaluated(worker, ply, eval, improving)
-    # What the nodes two plies below add up begins with 0.
+    # The grandchildren's count of cutoffs and stat_score begin with 0.
     worker.stack[ply + 2].cutoffs = 0
     worker.stack[ply + 2].stat_score = 0
-    before = worker.stack[max(ply - 1, 0)]
+    parent = worker.stack[max(ply - 1, 0)]
     noisy_tt_move = tt_move != NO_MOVE and is_noisy(tt_move)
 
     # Blocks 8 to 10 predict the value from the evaluation or a cheaper search. They do not apply at the root, in PV
@@ -242,13 +245,13 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     if may_prune_node and beta > -MATE_BOUND and eval < MATE_BOUND:
         # 8. Reverse futility: if eval is this far above beta, the opponent is unlikely to catch up in time.
         #      when     depth <= rfp_depth, the position was not in a PV node
-        #      formula  eval - rfp_margin * (depth - improving) - the stat_score of the last frame (block 15)
+        #      formula  eval - rfp_margin * (depth - improving) - the parent's stat_score (block 15)
         #               / rfp_history_divisor >= beta, and eval >= beta; returns eval
         #      worth    +127.3 +- 16.1  [ledger: reverse-futility-tuned]
         if depth <= tune.rfp_depth and frame.tt_pv == 0 and eval >= beta:
             # The formula without its division, which is slow.
             margin = eval - beta - tune.rfp_margin * (depth - improving)
-            if before.stat_score < (margin + 1) * tune.rfp_history_divisor:
+            if parent.stat_score < (margin + 1) * tune.rfp_history_divisor:
                 return trace.ended(worker, trace.REVERSE_FUTILITY, eval)
 
         # 9. Null move pruning: if even passing fails high in a search to depth - R, a real move almost surely would.
@@ -266,9 +269,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             and eval >= beta
             and eval >= frame.static_eval
             and frame.static_eval >= beta + tune.nmp_static_base - tune.nmp_static_slope * depth
-            and before.stat_score < tune.nmp_history_max
+            and parent.stat_score < tune.nmp_history_max
             and ply >= worker.nmp_min_ply
-            and before.move != NO_MOVE
+            and parent.move != NO_MOVE
             and has_non_pawn_material(position, position.turn)
         ):
             nmp_reduction = (
@@ -335,7 +338,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     store(tt, position.key, worker.generation, ply, proved, score, LOWER, raw_eval, move, tt_pv)
                     return trace.ended(worker, trace.PROBCUT, score)
 
-    #     In check there is no evaluation, but the TT's bound may say enough.
+    #     ProbCut in check: there is no evaluation, but the TT's bound may suffice.
     #      when     in check, not at the root, not a PV node, not a singular search, depth >= CHECK_CUT_DEPTH, a noisy
     #               TT move, tt_depth >= depth - CHECK_CUT_SLACK, neither beta nor tt_score is a mate, tt_cutoffs is not
     #               0, fewer than NEAR_FIFTY_MOVES plies without a capture or pawn move
@@ -360,13 +363,13 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
     # 11. Internal iterative reduction: without a TT move the ordering is poor. The next iteration may have one.
     #      when     no TT move, not in check, not at the root; in PV nodes, and from iir_depth on in cut nodes
-    #      formula  depth - iir_pv in PV nodes, but at least 1; depth - iir_cut in cut nodes
+    #      formula  depth - iir_pv in PV nodes, depth - iir_cut in cut nodes, but at least 1
     #      worth    -4.7 +- 17.8  [ledger: internal-iterative-reduction-timed]
     if ply > 0 and tt_move == NO_MOVE and not in_check:
         if is_pv:
             depth = max(depth - tune.iir_pv, 1)
         elif cut_node != 0 and depth >= tune.iir_depth:
-            depth -= tune.iir_cut
+            depth = max(depth - tune.iir_cut, 1)
     trace.shortened(worker, depth)
 
     # 12. Singular extension: if all other moves fail low against the TT's score minus a margin, the TT move is probably
@@ -420,12 +423,6 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         elif tt_score <= alpha and tt_score <= score:
             extension = np.int64(-1)
 
-    #     Checks are extended, too, because they force the reply. (The code is before block 15.)
-    #      when     depth >= check_extension_depth, not in check, |static_eval| > CLEAR_EVAL, ply < 2 * root_depth, the
-    #               move is not extended or reduced as the TT move
-    #      formula  +1 ply
-    #      worth    +4.3 +- 17.0  [ledger: check-extension-timed]
-
     # 13. The moves, best first (see `search.kernels.picker`).
     find_threats(worker, ply)
     if ply == 0:
@@ -440,7 +437,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         # Policy: the network rates the quiet moves. At smaller depths that would take too much of the search's time.
         #   when     UsePolicy, and the network has a policy; not at the root, not in check, depth >= policy_depth
         #   formula  the value of a quiet move += policy_weight * logit
-        #   worth    +3.5 +- 15.9  [ledger: policy-clock]
+        #   worth    +9.3 +- 18.2  [ledger: policy-threats]
         if worker.network.has_policy != 0 and not in_check and depth >= tune.policy_depth:
             frame.rated = np.int64(1)
     original_alpha = alpha
@@ -450,8 +447,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     frame.tried_count = 0
     lmp_limit = (tune.lmp_base + depth * depth) >> (1 - improving)
     rows = history_rows(worker, ply)
-    hiders = U0  # with frame.checks for `is_check`, from the second move on
-    fails_low = is_pv and tt_move != NO_MOVE and tt_depth >= depth and tt_bound & UPPER != 0
+    discoverers = U0  # set, like frame.checks, at the second move; `is_check` needs both
+    likely_fails_low = is_pv and tt_move != NO_MOVE and tt_depth >= depth and tt_bound & UPPER != 0
     while True:
         move = picker.next_move(worker, tt, ply)
         if move == NO_MOVE:
@@ -467,7 +464,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         frame.move_count = move_count
         if move_count == 2:
             find_check_squares(position, frame.checks)
-            hiders = hiders_of_sliders(position)
+            discoverers = discovered_check_pieces(position)
         reduction = worker.reductions[min(depth, 63), min(move_count, 63)]
         if improving == 0 and reduction >= tune.lmr_base + LEAST_NOT_IMPROVING:
             reduction += tune.lmr_not_improving
@@ -489,7 +486,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 frame.skip_quiets = 1
             # The depth minus the reduction of block 15 without its other terms.
             lmr_depth = max(depth - 1 - reduction // 100, 0)
-            if not is_quiet or (tune.exempt_checks != 0 and is_check(position, move, frame.checks, hiders)):
+            if not is_quiet or (tune.exempt_checks != 0 and is_check(position, move, frame.checks, discoverers)):
                 # SEE pruning of noisy moves: the remaining depth is unlikely to win back the lost material. It is the
                 # only pruning of early quiet checks, because the evaluation says little about them. (Once late move
                 # pruning skips the quiet moves, the picker returns no quiet check, either.)
@@ -535,6 +532,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         frame.tried_count += 1
         nodes_before = worker.nodes
         new_depth = depth - 1
+        # Extensions: that of block 12, or else that of checks, because they force the reply.
+        #   when     depth >= check_extension_depth, not in check, |static_eval| > CLEAR_EVAL, ply < 2 * root_depth
+        #   formula  +1 ply
+        #   worth    +4.3 +- 17.0  [ledger: check-extension-timed]
         if move == tt_move and extension != 0:
             new_depth += extension
         elif (
@@ -550,11 +551,13 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
         # 15. Late move reduction, in hundredths of a ply: moves far down the list are seldom best.
         #      when     depth >= LMR_MIN_DEPTH, from the second move on (third at the first two plies of the PV); not
-        #               noisy moves of positions that were in a PV node, unless a cutoff is expected late
+        #               noisy moves of positions that were in a PV node, except in cut nodes after a later move of the
+        #               parent than its first
         #      formula  lmr_base + lmr_factor * ln(depth) * ln(move_count); lmr_not_improving if that is at least
         #               lmr_base + LEAST_NOT_IMPROVING; in PV nodes minus lmr_window * the window over that of the root;
-        #               the terms below, one per line (no lmr_tt_pv in a PV node whose TT bound says that it fails low).
-        #               At least one ply is left. A negative reduction makes the search a ply deeper
+        #               the terms below, one per line (no lmr_tt_pv in a PV node whose TT move has an upper or exact
+        #               bound of at least its depth: it is likely to fail low). At least one ply is left. A negative
+        #               reduction makes the search a ply deeper
         #               stat_score = the move's history (0 if noisy) - STAT_MEAN, one ply for each lmr_history_divisor;
         #               other moves leave the frame's stat_score as it is
         #      worth    of lmr_tt_pv  +3.1 +- 17.9  [ledger: lmr-tt-pv-timed]
@@ -569,7 +572,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         if (
             depth >= LMR_MIN_DEPTH
             and move_count > 1 + (1 if is_pv and ply <= 1 else 0)
-            and (is_quiet or frame.tt_pv == 0 or (cut_node != 0 and before.move_count > 1))
+            and (is_quiet or frame.tt_pv == 0 or (cut_node != 0 and parent.move_count > 1))
         ):
             child_cut = CUT
             frame.stat_score = history - STAT_MEAN
@@ -577,8 +580,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             reduction += tune.lmr_cut_node * cut_node
             reduction += tune.lmr_tt_noisy * noisy_tt_move
             reduction += tune.lmr_cutoffs * (worker.stack[ply + 1].cutoffs > MANY_CUTOFFS)
-            reduction -= tune.lmr_tt_pv * (frame.tt_pv != 0 and not fails_low)
-            reduction -= tune.lmr_late_parent * (ply > 0 and before.move_count > LATE_PARENT)
+            reduction -= tune.lmr_tt_pv * (frame.tt_pv != 0 and not likely_fails_low)
+            reduction -= tune.lmr_late_parent * (ply > 0 and parent.move_count > LATE_PARENT)
             reduction -= tune.lmr_singular * (extension > 0 and not noisy_tt_move)
             reduction -= tune.lmr_threatened * (
                 depth >= THREATENED_DEPTH and frame.threatened & bit(move_origin(move)) != U0
@@ -593,7 +596,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #      formula  first move: (alpha, beta); others: (alpha, alpha + 1), reduced. If reduced and score > alpha:
         #               the same window to the full depth, a ply deeper if score > alpha + deeper_margin, a ply
         #               shallower if score < best_score + shallower_margin. Then, if alpha < score < beta (at the root:
-        #               alpha < score): (alpha, beta), below the root at most to depth
+        #               alpha < score): (alpha, beta), at the root at most to depth
         #      worth    of the ply deeper or shallower  -1.6 +- 17.9  [ledger: deeper-shallower-timed]
         score = alpha + 1  # for the compiler: every path below sets it
         if move_count > 1:
@@ -661,8 +664,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     # The histories learn from a move that raised alpha. The clearer a cutoff, the more they learn (as in Stockfish): as
     # from a search a ply deeper if best_score > beta + clear_cutoff_margin.
     #   worth    of the ply more  +5.8 +- 8.2  [ledger: idea-bonus-depth]
-    # If none raised it, the last move has no answer and gets prior_move_share % of a bonus, twice in PV and cut nodes
-    # or if best_score < alpha - UNANSWERED_MARGIN * depth (as in Stockfish).
+    # If none raised it, the move that led here has no answer and gets prior_move_share % of a bonus, twice in PV and
+    # cut nodes or if best_score < alpha - UNANSWERED_MARGIN * depth (as in Stockfish).
     #   when     not at the root, best_score is not a mate against us; depth >= UNANSWERED_DEPTH or a PV node; also in
     #            singular searches
     #   worth    +13.1 +- 17.4  [ledger: prior-move-bonus-timed]

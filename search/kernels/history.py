@@ -255,11 +255,11 @@ def learn_from_eval_change(worker, ply):
       formula  -eval_change_weight * sum, clamped to +-EVAL_CHANGE_MAX
       worth    +3.8 +- 17.4  [ledger: eval-change-timed]
     """
-    before = worker.stack[ply - 1]
-    if before.move != NO_MOVE and not is_noisy(before.move) and before.static_eval != NO_SCORE:
-        change = -worker.tune.eval_change_weight * (before.static_eval + worker.stack[ply].static_eval)
+    parent = worker.stack[ply - 1]
+    if parent.move != NO_MOVE and not is_noisy(parent.move) and parent.static_eval != NO_SCORE:
+        change = -worker.tune.eval_change_weight * (parent.static_eval + worker.stack[ply].static_eval)
         bonus = min(max(change, -EVAL_CHANGE_MAX), EVAL_CHANGE_MAX)
-        update_butterfly_history(worker, ply - 1, before.move, bonus)
+        update_butterfly_history(worker, ply - 1, parent.move, bonus)
 
 
 @inlined
@@ -280,8 +280,8 @@ def update_histories(worker, ply, depth, best, is_clear):
         _update_quiet_history(worker, ply, best, bonus)
     elif is_capture(best):
         update_capture_history(worker, position, best, more)
-    before = worker.stack[max(ply - 1, 0)]
-    if before.move_count == 1 + before.tt_hit:
+    parent = worker.stack[max(ply - 1, 0)]
+    if parent.move_count == 1 + parent.tt_hit:
         punish_refuted_move(worker, ply, depth + 1)
     for index in range(frame.tried_count):
         tried = np.int64(frame.tried[index])

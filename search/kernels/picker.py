@@ -53,8 +53,8 @@ ROOT, TT_MOVE, NOISY_START, NOISY, QUIET_START, QUIETS, BAD_NOISY, DONE = range(
 #: Which quiet moves a node tries: none, only checks (not in check), all.
 NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
 
-#: The value of a victim (or of a promotion's gain) by piece type, in the units of the capture history, whose limit it
-#: exceeds from the queen on. (The numbers are Stockfish 15.1's.)
+#: The value of a victim (or of a promotion's gain) by piece type, in the units of the capture history. Only a queen's
+#: exceeds CAPTURE_LIMIT, so the history can reorder all other victims. (The numbers are Stockfish 15.1's.)
 VICTIMS: Final = np.array([0, 756, 4_686, 4_950, 7_656, 15_228, 0], np.int64)
 
 #: Per unit of a noisy move's value, the centipawns / 1024 that it may lose without being deferred.

@@ -8,8 +8,8 @@ from typing import Any
 import chess
 
 from engine.board.convert import encode, write_board
-from search.deepening import NO_NODE_LIMIT, Root, set_root
-from search.limits import MAX_DEPTH
+from search.deepening import Root, set_root
+from search.limits import MAX_DEPTH, NO_NODE_LIMIT
 from search.searcher import Game, Info, Result
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"

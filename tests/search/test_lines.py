@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from engine.board.convert import encode, write_board
-from search.deepening import NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
+from search.deepening import Deepening, Iteration, Root, set_root
 from search.endings import Endings
 from search.kernels.score import EXACT, LOWER, MATE, NO_BOUND, UPPER
 from search.kernels.worker import STOP_NOW
-from search.limits import Clock, Limits
+from search.limits import NO_NODE_LIMIT, Clock, Limits
 from search.run import Request, SearchRun
 from search.searcher import Game, Info, Progress, Searcher
 from tests.search.games import ENDING, KIWIPETE, MATE_IN_ONE, MATE_IN_TWO, MOST_MOVES, check_lines, game, last_info

@@ -12,11 +12,11 @@ from engine.board.convert import encode, write_board
 from eval.network.format import shipped_network
 from search import threads as threads_module
 from search.benchmark import POSITIONS, run_benchmark
-from search.deepening import NO_NODE_LIMIT, Completed, Deepening, Iteration, Root, Team, set_root
+from search.deepening import Completed, Deepening, Iteration, Root, Team, set_root
 from search.kernels.score import MATE
 from search.kernels.transposition import allocate_table
 from search.kernels.worker import new_worker
-from search.limits import Clock, Limits
+from search.limits import NO_NODE_LIMIT, Clock, Limits
 from search.searcher import Info, Searcher
 from search.threads import Helper, deepest
 from tests.search.games import KIWIPETE, check_lines, game, last_info

@@ -32,7 +32,7 @@ from eval.training.kernels.gradients import (
     Blend,
     Layers,
     add_gradients,
-    count_unsound,
+    count_invalid,
     layers_of,
     new_scratch,
     new_vector,
@@ -212,11 +212,11 @@ def test_runs_are_those_that_were_asked_for(samples: npt.NDArray[np.void]) -> No
 
 def test_what_is_no_chess_is_counted() -> None:
     samples = samples_of(boards_for(4))
-    assert count_unsound(samples) == 0
+    assert count_invalid(samples) == 0
     broken = samples.copy()
     broken[1]["position"]["occupied"] = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
     broken[3]["position"]["pieces"][0] = 0
-    assert count_unsound(broken) == 2
+    assert count_invalid(broken) == 2
 
 
 def test_damaged_positions_are_safe() -> None:

@@ -39,7 +39,7 @@ from engine.compiler.jit import inlined, kernel, subkernel
 from engine.memory import allocate
 from eval.training.kernels.checking import is_packed_position, is_position
 from eval.training.kernels.coding import CODER, code_bit, code_number, finish_coder, logit_of, slot_of, start_coder
-from eval.training.kernels.records import GAME, PLY, unpack
+from eval.training.kernels.records import GAME, PLY, piece_code, unpack
 
 #: Contexts of `slot_of`; those of `code_number` stand in its calls.
 _SCORE, _MANTISSA, _MOVE, _RANK = 0x100, 0x110, 0x120, 0x130
@@ -98,7 +98,7 @@ def _code_start(coder, data, packed):
     for square in range(64):
         code = np.int64(0)
         if coder.decodes == 0 and packed.occupied & bit(square) != U0:
-            code = np.int64(packed.pieces[count >> 1]) >> 4 * (count & 1) & 15
+            code = piece_code(packed, count)
         code = code_number(coder, data, 0x1000 + (square << 8 | before << 4 | last), 4, code)
         before, last = last, code
         if code != EMPTY and count < 32:

@@ -1,4 +1,7 @@
-"""The kernel that checks the start, the moves, the scores and the end of recorded games."""
+"""The kernel that checks the start, the moves, the scores and the end of recorded games.
+
+It has its own version of the rules of adjudication, so that it also checks those of `eval.training.kernels.selfplay`.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ from eval.training.kernels.records import (
     STALEMATE,
     TREE,
     WIN_SCORE,
+    piece_code,
     unpack,
 )
 from search.kernels.score import MATE
@@ -52,7 +56,7 @@ def is_packed_position(packed):
     remaining = packed.occupied
     index = 0
     while remaining != U0:
-        code = np.int64(packed.pieces[index >> 1]) >> 4 * (index & 1) & 15
+        code = piece_code(packed, index)
         piece = code & 7
         if piece == 0 or (piece == PAWN and bit(lsb(remaining)) & BACK_RANKS != U0):
             return False

@@ -28,7 +28,7 @@ from engine.memory import allocate
 from eval.kernels.features import output_bucket, position_threats, threat_rows
 from eval.network.layout import BLOCK, FEATURES, MOST_PIECES, MOST_THREATS, ONE, QA, QB, SCALE, THREATS
 from eval.training.kernels.blocks import activate, descend, gather, scatter
-from eval.training.kernels.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_ROOK, clear, put_piece
+from eval.training.kernels.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_ROOK, clear, piece_code, put_piece
 
 Floats = npt.NDArray[np.float32]
 
@@ -47,10 +47,8 @@ _FLIP: Final = 56
 #: This bit is set in the squares of the files e to h.
 _RIGHT_HALF: Final = 4
 
-# Float literals are float64; they would widen the float32 expressions that contain them.
+# A literal 0.0 would be float64.
 _ZERO: Final = np.float32(0.0)
-_ONE: Final = np.float32(1.0)
-_TWO: Final = np.float32(2.0)
 
 
 class Layers(NamedTuple):
@@ -171,11 +169,11 @@ def _add_threat_rows(packed, count, board, white, rows):
     clear(board)
     remaining = packed.occupied
     for index in range(count):
-        code = np.int64(packed.pieces[index >> 1]) >> 4 * (index & 1) & 15
+        code = piece_code(packed, index)
         piece = np.int64(ROOK) if code & 7 == CASTLING_ROOK else max(code & 7, np.int64(PAWN))
         put_piece(board, lsb(remaining), np.int64(BLACK if code & BLACK_PIECE != 0 else WHITE), piece)
         remaining = without_lsb(remaining)
-    # A damaged position may lack a king.
+    # An invalid position may lack a king.
     if board.pieces[KING] & board.colors[WHITE] == U0 or board.pieces[KING] & board.colors[BLACK] == U0:
         return count
     hanging, checks = position_threats(board)
@@ -191,7 +189,7 @@ def sample_features(packed, has_threats, board, rows):
     """Writes the feature rows of a PACKED position into `rows` int64[2][MOST_ROWS] (mutated), side to move first.
 
     `has_threats` says whether the network has rows for threats. Mutates `board` (POSITION), too. Returns the
-    numbers of pieces, 2 to 32, and of rows, both int64. A damaged position can give wrong rows, but none outside the
+    numbers of pieces, 2 to 32, and of rows, both int64. An invalid position can give wrong rows, but none outside the
     network's.
     """
     white = np.int64(1) if np.int64(packed.state) & BLACK_TO_MOVE != 0 else np.int64(0)
@@ -201,7 +199,7 @@ def sample_features(packed, has_threats, board, rows):
     remaining = packed.occupied
     while remaining != U0 and count < MOST_PIECES:
         square = lsb(remaining)
-        code = np.int64(packed.pieces[count >> 1]) >> 4 * (count & 1) & 15
+        code = piece_code(packed, count)
         is_black = code >> 3
         piece = code & 7
         if piece == CASTLING_ROOK:
@@ -221,7 +219,7 @@ def sample_features(packed, has_threats, board, rows):
         rows[white, index] ^= white_mirror
         rows[1 - white, index] ^= black_mirror
     total = _add_threat_rows(packed, count, board, white, rows) if has_threats else count
-    # A damaged position may have fewer than two pieces.
+    # An invalid position may have fewer than two pieces.
     return max(count, np.int64(2)), max(total, np.int64(2))
 
 
@@ -358,13 +356,15 @@ def outputs(layers, samples, blend, scratch, out):
 
 
 @float_kernel
-def network_inputs(samples, chunks, blend, buckets, filler, board, found, rows, bucket, targets):
+def network_inputs(samples, chunks, blend, buckets, filler, scratch, inputs):
     """Writes the inputs and targets of some chunks of `samples` (SAMPLE[n]), as a device needs them.
 
     `chunks` (int64[k]) contains the numbers of these chunks; `buckets` is the network's, `filler` is its R. Mutates
-    `board` (POSITION), `found` int64[2][MOST_ROWS], `rows` int16[k * CHUNK][2][MOST_ROWS] (feature rows, side to move
-    first, then `filler`), `bucket` int32[k * CHUNK] and `targets` float32[k * CHUNK].
+    `scratch`, POSITION and int64[2][MOST_ROWS], and `inputs`: int16[k * CHUNK][2][MOST_ROWS], the feature rows, side to
+    move first, then `filler`; int32[k * CHUNK], the output layers; float32[k * CHUNK], the targets.
     """
+    board, found = scratch
+    rows, bucket, targets = inputs
     for number in range(chunks.size):
         for index in range(CHUNK):
             place = number * CHUNK + index
@@ -401,23 +401,23 @@ def integer_scores(network, scale, samples, board, rows, accumulator, out):
 
 
 @kernel
-def count_unsound(samples):
-    """Returns the number of positions with a wrong number of kings, an invalid piece or over 32 pieces, as int64."""
-    unsound = np.int64(0)
+def count_invalid(samples):
+    """Returns how many of SAMPLE[n] have a wrong number of kings, an invalid piece or over 32 pieces, as int64."""
+    invalid = np.int64(0)
     for index in range(samples.size):
         packed = samples[index].position
         white_kings = np.int64(0)
         black_kings = np.int64(0)
-        nameless = np.int64(0)
+        invalid_pieces = np.int64(0)
         pieces = np.int64(0)
         remaining = packed.occupied
         while remaining != U0:
-            code = np.int64(packed.pieces[(pieces >> 1) & 15]) >> 4 * (pieces & 1) & 15
+            code = piece_code(packed, pieces)
             white_kings += code == KING
             black_kings += code == KING + BLACK_PIECE
-            nameless += code & 7 == 0
+            invalid_pieces += code & 7 == 0
             pieces += 1
             remaining = without_lsb(remaining)
-        if white_kings != 1 or black_kings != 1 or nameless != 0 or pieces > MOST_PIECES:
-            unsound += 1
-    return unsound
+        if white_kings != 1 or black_kings != 1 or invalid_pieces != 0 or pieces > MOST_PIECES:
+            invalid += 1
+    return invalid

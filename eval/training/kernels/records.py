@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from engine.board.bits import U0, bit, lsb, without_lsb
-from engine.board.make import compute_keys, update_checks
+from engine.board.make import complete
 from engine.board.position import BLACK, EMPTY, NO_SQUARE, OCCUPIED, ROOK, WHITE, piece_at
 from engine.compiler.jit import inlined, subkernel
 
@@ -146,10 +146,9 @@ def put_piece(position, square, color, piece):
 
 
 @inlined
-def complete(position):
-    """Computes the fields that depend on the others: keys, checkers and pinned pieces. Mutates `position`."""
-    compute_keys(position)
-    update_checks(position)
+def piece_code(packed, index):
+    """Returns the code of a PACKED record's piece number `index`, modulo 32, as int64 0 to 15."""
+    return np.int64(packed.pieces[(index >> 1) & 15]) >> 4 * (index & 1) & 15
 
 
 @subkernel
@@ -160,7 +159,7 @@ def unpack(packed, position):
     index = 0
     while remaining != U0:
         square = lsb(remaining)
-        code = np.int64(packed.pieces[(index >> 1) & 15]) >> 4 * (index & 1) & 15
+        code = piece_code(packed, index)
         piece = code & 7
         if piece == CASTLING_ROOK:
             piece = np.int64(ROOK)

@@ -15,7 +15,7 @@ from engine.board.bits import U0, copy_record, multiply_high, multiply_low
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
 from engine.board.exchange import see_ge
 from engine.board.generate import generate_all
-from engine.board.make import make_move
+from engine.board.make import complete, make_move
 from engine.board.moves import NO_MOVE, is_capture, is_promotion
 from engine.board.position import (
     BLACK,
@@ -44,7 +44,6 @@ from eval.training.kernels.records import (
     TREE,
     WIN_SCORE,
     clear,
-    complete,
     pack,
     put_piece,
 )
@@ -54,7 +53,7 @@ from search.kernels.picker import ALL_QUIETS, next_move, start
 from search.kernels.score import NO_SCORE
 from search.kernels.transposition import GENERATIONS, probe
 from search.kernels.worker import NO_CONTINUATION
-from search.limits import MAX_DEPTH
+from search.limits import MAX_DEPTH, NO_NODE_LIMIT
 
 #: The rules of self-play games; every field is an int64.
 RULES: Final = np.dtype(
@@ -93,20 +92,26 @@ RULES: Final = np.dtype(
 STANDARD_RANK = 518
 
 _RANKS = 960
-_UNLIMITED = 1 << 62
 _NO_ENDING = -1
+#: How many random moves `_move_to_play` tries before it plays the best move.
 _RANDOM_DRAWS = 6
 
-#: The most walks through a search's tree for a position to record. A walk ends before each step with a chance of one in
-#: _WALK_ENDS, and in any case after _MOST_STEPS steps.
+#: The most walks through a search's tree for a position to record. Before each step, a walk ends with a chance of one
+#: in _WALK_ENDS, and in any case after _MOST_STEPS steps. _DEPTH_BITS bits hold the number of steps.
 TREE_WALKS = 8
 _WALK_ENDS = 5
 _MOST_STEPS = 40
+_DEPTH_BITS = 6
 #: A search of so many nodes decides whether a position is recorded. If its score differs from the game's by more than
-#: _NEAR centipawns, the chance is _NEAR / difference; beyond _FAR centipawns, the position is decided.
+#: _NEAR centipawns, the chance is _NEAR / difference. A position whose own score is beyond _FAR is decided and not
+#: recorded.
 _SKETCH_NODES = 40
 _NEAR = 100
 _FAR = 2000
+#: The hard limits of these searches and of those that label positions, as multiples of the soft ones.
+_SKETCH_HARD, _TREE_HARD = 10, 8
+assert _MOST_STEPS < 1 << _DEPTH_BITS
+assert TREE_WALKS * _DEPTH_BITS < 64, "the numbers of steps share an int64"
 
 # xorshift64*: Sebastiano Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled" (2016).
 _MULTIPLIER = np.uint64(0x2545_F491_4F6C_DD1D)
@@ -170,7 +175,7 @@ def _put_randomly(position, color, piece, random):
 
 @subkernel
 def _set_up_endgame(position, random):
-    """Places kings and 2 to 8 other pieces, half of them pawns, at random; no king is in check.
+    """Places kings and 2 to 8 other pieces at random, each a pawn with a chance of one half; no king is in check.
 
     Mutates `position` and `random`.
     """
@@ -287,7 +292,7 @@ def think(worker, table, soft_nodes, hard_nodes):
     best = np.int64(NO_MOVE)
     last = np.int64(NO_SCORE)
     for depth in range(1, MAX_DEPTH + 1):
-        worker.node_limit = _UNLIMITED if depth == 1 else hard_nodes
+        worker.node_limit = NO_NODE_LIMIT if depth == 1 else hard_nodes
         score = search_iteration(worker, table, depth, last)
         if frame.pv_length > 0:
             best = np.int64(frame.pv[0])
@@ -313,10 +318,11 @@ def _streak(count, holds):
 
 @subkernel
 def _move_to_play(worker, random_percent, random):
-    """Returns the move to play after `think`, int64: the best move, or a random one in `random_percent` % of positions.
+    """Returns the move to play after `think`, int64: the best move, or instead a random one.
 
-    Only a quiet best move gives way, only outside check, and only to a quiet move that loses no material in exchanges.
-    So the recorded move still tells whether the position is quiet. Mutates `worker` and `random`.
+    If the best move is quiet and the side to move is not in check, a random quiet move that loses no material by SEE
+    replaces it with a chance of `random_percent` %. So the recorded move still tells whether the position is quiet.
+    Mutates `worker` and `random`.
     """
     frame = worker.stack[0]
     position = frame.position
@@ -378,7 +384,7 @@ def _is_worth_recording(worker, table, game_score, random):
     worker.keys[0] = position.key
     if position.checkers != U0 or _ending(worker) != _NO_ENDING:
         return False
-    score = think(worker, table, np.int64(_SKETCH_NODES), np.int64(10 * _SKETCH_NODES))
+    score = think(worker, table, np.int64(_SKETCH_NODES), np.int64(_SKETCH_HARD * _SKETCH_NODES))
     if abs(score) > _FAR or not _is_quiet(worker):
         return False
     difference = abs((score if position.turn == WHITE else -score) - game_score)
@@ -386,21 +392,22 @@ def _is_worth_recording(worker, table, game_score, random):
 
 
 @subkernel
-def _record_tree(worker, table, rules, random, ply, game_score, game, record, saved, keys):
+def _record_tree(worker, table, rules, random, game_score, game, record, scratch):
     """Records a quiet position of the last search's tree, which a search with `rules.tree_nodes` nodes labels.
 
     Most such positions follow a move that the search rejects, so they occur in no game; some are the root itself.
-    Positions of one tree are alike, so the first that is worth recording is enough. `ply` is that of the root in its
-    game and `game_score` White's score. Writes `game` (GAME), of one ply, and `record` (PLY); returns whether it did, 1
-    or 0, int64. Keeps the root position and its history, with `saved`, POSITION[TREE_WALKS + 1], and `keys`, as long as
-    the worker's, as scratch. Mutates all but `rules`.
+    Positions of one tree are alike, so the first that is worth recording is enough. `game_score` is White's score of
+    the root. Writes `game` (GAME) of one ply, with the number of plies from the root as `game.opening`, and `record`
+    (PLY); returns whether it did, 1 or 0, int64. Keeps the root position and its history. `scratch` is
+    POSITION[TREE_WALKS + 1] and an array like the worker's keys. Mutates all but `rules`.
     """
+    saved, keys = scratch
     root = worker.stack[0].position
     depths = np.int64(0)
     for index in range(TREE_WALKS):
         depth = _walk(worker, table, random)
         copy_record(saved[index], worker.stack[depth].position)
-        depths |= depth << (6 * index)
+        depths |= depth << (_DEPTH_BITS * index)
     copy_record(saved[TREE_WALKS], root)
     root_index = worker.root_index
     for index in range(keys.size):
@@ -410,11 +417,11 @@ def _record_tree(worker, table, rules, random, ply, game_score, game, record, sa
         copy_record(root, saved[index])
         if not _is_worth_recording(worker, table, game_score, random):
             continue
-        score = think(worker, table, rules.tree_nodes, 8 * rules.tree_nodes)
+        score = think(worker, table, rules.tree_nodes, _TREE_HARD * rules.tree_nodes)
         if not _is_quiet(worker):
             continue
         pack(root, game.start)
-        game.opening = min(ply + ((depths >> (6 * index)) & 63), np.int64(255))
+        game.opening = (depths >> (_DEPTH_BITS * index)) & ((1 << _DEPTH_BITS) - 1)
         game.variant = rules.variant
         game.plies = 1
         game.ending = TREE
@@ -430,14 +437,14 @@ def _record_tree(worker, table, rules, random, ply, game_score, game, record, sa
 
 
 @kernel
-def play_game(worker, table, rules, ranks, random, games, plies, saved, keys):
+def play_game(worker, table, rules, ranks, random, games, plies, scratch):
     """Plays a game, and records positions of its search trees if the rules say so; returns the number of records.
 
     `worker` must be a WORKER without data of earlier games, and `table` an empty ENTRY[n]. Then the game depends only
     on `rules` (RULES), `random` (uint64[1], not 0) and the network. `ranks`, uint8[960][8], is Chess960's back ranks as
     piece types. Writes the game to `games[0]` (GAME) and the first of `plies` (PLY), positions of trees to the rest of
-    `games` and to `plies` from index `rules.max_plies` on; each ply of the game may need one of both. `saved` and
-    `keys` are as for `_record_tree`. Mutates everything except `rules` and `ranks`.
+    `games` and to `plies` from index `rules.max_plies` on; each ply of the game may need one of both. `scratch` is as
+    for `_record_tree`. Mutates everything except `rules` and `ranks`.
     """
     position = worker.stack[0].position
     game = games[0]
@@ -463,8 +470,10 @@ def play_game(worker, table, rules, ranks, random, games, plies, saved, keys):
         lost = _streak(lost, score <= -rules.win_score)
         level = _streak(level, abs(score) <= rules.draw_score and opening + count > rules.draw_from)
         if rules.tree_nodes > 0 and _random_below(random, 100) < rules.tree_percent:
-            ply, record = opening + count - 1, plies[rules.max_plies + records - 1]
-            records += _record_tree(worker, table, rules, random, ply, score, games[records], record, saved, keys)
+            tree, record = games[records], plies[rules.max_plies + records - 1]
+            if _record_tree(worker, table, rules, random, score, tree, record, scratch) != 0:
+                tree.opening = min(opening + count - 1 + np.int64(tree.opening), np.int64(255))
+                records += 1
         result = np.int64(1)
         if won >= rules.win_plies or lost >= rules.win_plies:
             ending = np.int64(WIN_SCORE)
