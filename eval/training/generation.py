@@ -29,7 +29,7 @@ from engine.memory import allocate
 from eval.build import require_own_evaluation
 from eval.network.format import decode_network, network_digest
 from eval.training.kernels.records import GAME, PLY, VARIANTS
-from eval.training.kernels.selfplay import RULES, TREE_WALKS, play_game
+from eval.training.kernels.selfplay import RULES, play_game
 from eval.training.shards import (
     ARCHIVED,
     FINISHED,
@@ -145,7 +145,7 @@ class Player:
         trees = settings.max_plies if settings.tree_nodes else 0
         self._games = allocate(GAME, 1 + trees)
         self._plies = allocate(PLY, settings.max_plies + trees)
-        self._scratch = allocate(POSITION, TREE_WALKS + 1), self._worker["keys"].copy()
+        self._scratch = allocate(POSITION, 1)[0], self._worker["keys"].copy()
 
     def play(self, index: int) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
         """Plays game number `index`; returns its records, GAME[m], the game's own first, and their plies, PLY[n].

@@ -91,12 +91,14 @@ class Pool:
 
 def game_hashes(shard: Shard) -> npt.NDArray[np.uint32]:
     """Returns a hash of each game's start and moves, uint32[n]. Positions of its trees have the hash of their game."""
-    hashes = np.zeros(len(shard.games), np.uint32)
-    for index, (first, count) in enumerate(zip(shard.first.tolist(), shard.games["plies"].tolist(), strict=True)):
-        moves = np.ascontiguousarray(shard.plies[first : first + count]["move"])
-        hashes[index] = zlib.crc32(moves.tobytes(), zlib.crc32(shard.games[index]["start"].tobytes()))
-    own = np.where(shard.games["ending"] != TREE, np.arange(len(hashes)), 0)
-    return hashes[np.maximum.accumulate(own)]
+    own: npt.NDArray[np.bool_] = shard.games["ending"] != TREE
+    own[:1] = True  # a damaged shard may begin with a position of a tree
+    games, first = shard.games[own], shard.first[own].tolist()
+    hashes = np.zeros(len(games), np.uint32)
+    for index, (begin, count) in enumerate(zip(first, games["plies"].tolist(), strict=True)):
+        moves = np.ascontiguousarray(shard.plies[begin : begin + count]["move"])
+        hashes[index] = zlib.crc32(moves.tobytes(), zlib.crc32(games[index]["start"].tobytes()))
+    return hashes[np.cumsum(own) - 1]
 
 
 def held_out(hashes: npt.NDArray[np.uint32], share: float) -> npt.NDArray[np.bool_]:

@@ -97,11 +97,10 @@ _NO_ENDING = -1
 _RANDOM_DRAWS = 6
 
 #: The most walks through a search's tree for a position to record. Before each step, a walk ends with a chance of one
-#: in _WALK_ENDS, and in any case after _MOST_STEPS steps. _DEPTH_BITS bits hold the number of steps.
-TREE_WALKS = 8
+#: in _WALK_ENDS, and in any case after _MOST_STEPS steps.
+_MOST_WALKS = 8
 _WALK_ENDS = 5
 _MOST_STEPS = 40
-_DEPTH_BITS = 6
 #: A search of so many nodes decides whether a position is recorded. If its score differs from the game's by more than
 #: _NEAR centipawns, the chance is _NEAR / difference. A position whose own score is beyond _FAR is decided and not
 #: recorded.
@@ -110,8 +109,6 @@ _NEAR = 100
 _FAR = 2000
 #: The hard limits of these searches and of those that label positions, as multiples of the soft ones.
 _SKETCH_HARD, _TREE_HARD = 10, 8
-assert _MOST_STEPS < 1 << _DEPTH_BITS
-assert TREE_WALKS * _DEPTH_BITS < 64, "the numbers of steps share an int64"
 
 # xorshift64*: Sebastiano Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled" (2016).
 _MULTIPLIER = np.uint64(0x2545_F491_4F6C_DD1D)
@@ -398,30 +395,27 @@ def _record_tree(worker, table, rules, random, game_score, game, record, scratch
     Most such positions follow a move that the search rejects, so they occur in no game; some are the root itself.
     Positions of one tree are alike, so the first that is worth recording is enough. `game_score` is White's score of
     the root. Writes `game` (GAME) of one ply, with the number of plies from the root as `game.opening`, and `record`
-    (PLY); returns whether it did, 1 or 0, int64. Keeps the root position and its history. `scratch` is
-    POSITION[TREE_WALKS + 1] and an array like the worker's keys. Mutates all but `rules`.
+    (PLY); returns whether it did, 1 or 0, int64. Keeps the root position and its history. `scratch` is a POSITION and
+    an array like the worker's keys. Mutates all but `rules`.
     """
     saved, keys = scratch
     root = worker.stack[0].position
-    depths = np.int64(0)
-    for index in range(TREE_WALKS):
-        depth = _walk(worker, table, random)
-        copy_record(saved[index], worker.stack[depth].position)
-        depths |= depth << (_DEPTH_BITS * index)
-    copy_record(saved[TREE_WALKS], root)
+    copy_record(saved, root)
     root_index = worker.root_index
     for index in range(keys.size):
         keys[index] = worker.keys[index]
     found = np.int64(0)
-    for index in range(TREE_WALKS):
-        copy_record(root, saved[index])
+    for _ in range(_MOST_WALKS):
+        copy_record(root, saved)
+        depth = _walk(worker, table, random)
+        copy_record(root, worker.stack[depth].position)
         if not _is_worth_recording(worker, table, game_score, random):
             continue
         score = think(worker, table, rules.tree_nodes, _TREE_HARD * rules.tree_nodes)
         if not _is_quiet(worker):
             continue
         pack(root, game.start)
-        game.opening = (depths >> (_DEPTH_BITS * index)) & ((1 << _DEPTH_BITS) - 1)
+        game.opening = depth
         game.variant = rules.variant
         game.plies = 1
         game.ending = TREE
@@ -429,7 +423,7 @@ def _record_tree(worker, table, rules, random, game_score, game, record, scratch
         record.score = score if root.turn == WHITE else -score
         found = np.int64(1)
         break
-    copy_record(root, saved[TREE_WALKS])
+    copy_record(root, saved)
     worker.root_index = root_index
     for index in range(keys.size):
         worker.keys[index] = keys[index]
