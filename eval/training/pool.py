@@ -91,14 +91,15 @@ class Pool:
 
 def game_hashes(shard: Shard) -> npt.NDArray[np.uint32]:
     """Returns a hash of each game's start and moves, uint32[n]. Positions of its trees have the hash of their game."""
-    own: npt.NDArray[np.bool_] = shard.games["ending"] != TREE
+    own = shard.games["ending"] != TREE
     own[:1] = True  # a damaged shard may begin with a position of a tree
     games, first = shard.games[own], shard.first[own].tolist()
     hashes = np.zeros(len(games), np.uint32)
     for index, (begin, count) in enumerate(zip(first, games["plies"].tolist(), strict=True)):
         moves = np.ascontiguousarray(shard.plies[begin : begin + count]["move"])
         hashes[index] = zlib.crc32(moves.tobytes(), zlib.crc32(games[index]["start"].tobytes()))
-    return hashes[np.cumsum(own) - 1]
+    of_each: npt.NDArray[np.uint32] = hashes[np.cumsum(own) - 1]
+    return of_each
 
 
 def held_out(hashes: npt.NDArray[np.uint32], share: float) -> npt.NDArray[np.bool_]:
