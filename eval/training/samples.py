@@ -36,8 +36,8 @@ class Filter:
 
     The filter leaves out the first `skip` plies of a game, random ones included; positions that score at least
     `score_limit` centipawns for either side; positions with at least `halfmoves` plies since the last capture or pawn
-    move; and, if `quiet` is true, positions in check and those whose best move is a capture or a promotion. `games` and
-    `trees` say whether it keeps positions of games and positions of search trees.
+    move; and, if `quiet` is true, positions in check and those whose best move is a capture or a promotion. Without
+    `trees` it leaves out positions of search trees; without `games`, those of games, except in shards without trees.
 
     The label is a mean of the scores from this position on, as expected results. Each further ply counts `lookahead` %
     of the ply before, and the result takes the place of all plies after the end: 0 gives the score, 100 the result. If
@@ -64,7 +64,8 @@ ALL: Final = Filter(score_limit=1 << 15, quiet=False, halfmoves=ANY_HALFMOVES)
 
 def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[np.bool_] | None = None) -> Samples:
     """Returns a shard's wanted positions in order, SAMPLE[n]. `chosen`, bool[games], is a mask of the games to use."""
-    used = np.where(shard.games["ending"] == TREE, wanted.trees, wanted.games)
+    of_trees = shard.games["ending"] == TREE
+    used = np.where(of_trees, wanted.trees, wanted.games or not of_trees.any())
     if chosen is not None:
         used &= chosen
     games, first = shard.games[used], shard.first[used]

@@ -27,7 +27,7 @@ from eval.training.generation import generate
 from eval.training.pool import game_hashes, open_pool, used
 from eval.training.quantise import integer_scores
 from eval.training.samples import Filter, shard_samples
-from eval.training.shards import read_shard
+from eval.training.shards import find_shards, read_shard
 from tests.conftest import PROJECT
 from tests.training.conftest import QUICK, TINY, arguments
 from tests.training.positions import unpacked
@@ -243,7 +243,8 @@ def test_a_network_gets_rows_for_threats(made: Path, trained: Path, tmp_path: Pa
     assert train.main(["--output", str(output), "--resume", "--quiet", "--start", str(trained)]) == 0
 
 
-def test_trees_alone_train_a_network(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_trees_replace_their_games(made: Path, tmp_path: Path) -> None:
+    """`--trees` leaves out games with positions of trees, and keeps those of other folders."""
     folder, output = tmp_path / "trees", tmp_path / "net.snet"
     generate(folder, replace(QUICK, tree_nodes=100), games=16)
     assert uci_main.main(arguments(folder, output, "--trees", "--quiet")) == 0
@@ -251,8 +252,11 @@ def test_trees_alone_train_a_network(made: Path, tmp_path: Path, capsys: pytest.
     assert data["wanted"]["games"] is False
     trees = len(shard_samples(read_shard(folder / "shard-000000.games"), Filter(games=False)))
     assert data["training"] + data["validation"] == trees
-    assert uci_main.main(arguments(made, tmp_path / "none.snet", "--trees", "--quiet")) == 1
-    assert "only 0 positions to train on; a batch needs 256" in capsys.readouterr().err
+    name, *others = arguments(made, tmp_path / "both.snet", "--trees", "--quiet")
+    assert uci_main.main([name, str(folder), *others]) == 0
+    data = read_network(tmp_path / "both.snet").provenance["data"]
+    games = sum(len(shard_samples(read_shard(path))) for path in find_shards(made))
+    assert data["training"] + data["validation"] == trees + games
 
 
 def test_data_have_weights(made: Path, copied: Callable[[], Path], tmp_path: Path) -> None:

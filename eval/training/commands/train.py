@@ -113,7 +113,13 @@ def _parser() -> Parser:
         help="use only this share of the games in one of the folders or shards; repeatable",
     )
     add_flag("--partial", action="store_true", default=None, help="also use unfinished shards")
-    add_flag("--trees", dest="games", action="store_false", default=None, help="use only positions of search trees")
+    add_flag(
+        "--trees",
+        dest="games",
+        action="store_false",
+        default=None,
+        help="leave out the games of shards with positions of trees",
+    )
     add_flag(
         "--noisy",
         dest="quiet_only",
