@@ -368,9 +368,12 @@ def _check_foot(path: Path, data: bytes | mmap.mmap) -> npt.NDArray[np.void]:
 def read_shard(path: str | Path) -> Shard:
     """Opens a shard and checks its checksums. If the shard is unfinished, reads only its whole blocks.
 
-    Raises ShardError if the shard is truncated, corrupt, of another version, or unreadable.
+    If `datagen` has finished the shard since its path was found, reads the finished one. Raises ShardError if the shard
+    is truncated, corrupt, of another version, or unreadable.
     """
     path = Path(path)
+    if path.suffix == UNFINISHED and not path.exists() and path.with_suffix(FINISHED).exists():
+        path = path.with_suffix(FINISHED)
     finished = path.suffix != UNFINISHED
     try:
         with open_regular(path) as file:

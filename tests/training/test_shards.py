@@ -56,6 +56,15 @@ def test_games_come_back_as_they_were(tmp_path: Path, blocks: list[bytes], recor
         assert shard.plies[first : first + len(record.plies)].tobytes() == record.plies.tobytes()
 
 
+def test_a_shard_that_was_finished_since_it_was_found_is_read(tmp_path: Path, blocks: list[bytes]) -> None:
+    with closing(ShardWriter(tmp_path, 7, SETTINGS)) as writer:
+        writer.append(blocks[0])
+        (path,) = find_shards(tmp_path, partial=True)
+        writer.append(blocks[1])
+        writer.finish()
+    assert read_shard(path).blocks == 2
+
+
 def test_writing_is_resumed_after_any_cut(tmp_path: Path, blocks: list[bytes]) -> None:
     """Whatever a crash leaves, the same blocks make the same file in the end, and whole blocks are not asked for."""
     whole = write(tmp_path, blocks).read_bytes()
