@@ -23,12 +23,12 @@ PIECE_MATERIAL: Final = (0, 1, 3, 3, 5, 9, 0)
 LEAST_MATERIAL, FULL_MATERIAL = 6, 78
 
 #: The digest of the network whose games the model was fitted to.
-NETWORK: Final = "c0647f6113f9a87e0e57acaf1b0b2f9434a473ab6cc9121a5c613e1fefb912fb"
+NETWORK: Final = "dc2121f4d1f22f7b6aae947df6ef4bf45195193f19d58be0c3771f96e6909d10"
 
 #: The coefficients of 1, m and m^2 in `a` and `b`, with m = material / FULL_MATERIAL. They were fitted to 0.7 million
 #: positions with scores up to 400, from 8192 self-play games of that network at 1000 nodes a move.
-WIN_SCORE: Final = (241.1, -339.0, 163.8)
-SPREAD: Final = (31.9, 180.2, -91.9)
+WIN_SCORE: Final = (250.2, -356.4, 171.0)
+SPREAD: Final = (38.8, 154.6, -84.0)
 
 
 class Outcome(NamedTuple):
