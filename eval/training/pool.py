@@ -36,7 +36,7 @@ from eval.training.archive import in_threads
 from eval.training.kernels.gradients import count_invalid
 from eval.training.kernels.records import PLY, SAMPLE, TREE
 from eval.training.samples import Filter, Samples, shard_samples
-from eval.training.shards import ARCHIVED, Shard, ShardError, find_shards, read_shard
+from eval.training.shards import ARCHIVED, Shard, ShardError, find_shards, present_path, read_shard
 
 Reals = npt.NDArray[np.float64]
 
@@ -153,7 +153,8 @@ def build_pool(
     # Each position takes at least the four bytes of a PLY, or one in an archive, so the sizes of the files bound the
     # number of positions.
     shards = [(shard, weights.get(str(path), 1.0)) for path in paths for shard in find_shards([path], partial)]
-    most = sum(path.stat().st_size // (1 if path.suffix == ARCHIVED else PLY.itemsize) for path, _ in shards)
+    sizes = ((path, present_path(path).stat().st_size) for path, _ in shards)
+    most = sum(size // (1 if path.suffix == ARCHIVED else PLY.itemsize) for path, size in sizes)
     count = min(most // BUCKET + 1, MOST_BUCKETS)
     training = validation = crc = validation_crc = 0
     sources: list[dict[str, Any]] = []

@@ -365,15 +365,19 @@ def _check_foot(path: Path, data: bytes | mmap.mmap) -> npt.NDArray[np.void]:
     return foot  # type: ignore[no-any-return]
 
 
+def present_path(path: Path) -> Path:
+    """Returns the path at which a shard is now: that of the finished shard if `datagen` has finished `path` since."""
+    moved = path.suffix == UNFINISHED and not path.exists() and path.with_suffix(FINISHED).exists()
+    return path.with_suffix(FINISHED) if moved else path
+
+
 def read_shard(path: str | Path) -> Shard:
     """Opens a shard and checks its checksums. If the shard is unfinished, reads only its whole blocks.
 
     If `datagen` has finished the shard since its path was found, reads the finished one. Raises ShardError if the shard
     is truncated, corrupt, of another version, or unreadable.
     """
-    path = Path(path)
-    if path.suffix == UNFINISHED and not path.exists() and path.with_suffix(FINISHED).exists():
-        path = path.with_suffix(FINISHED)
+    path = present_path(Path(path))
     finished = path.suffix != UNFINISHED
     try:
         with open_regular(path) as file:

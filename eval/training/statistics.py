@@ -16,7 +16,7 @@ from eval.training.generation import Settings
 from eval.training.kernels.checking import PROBLEMS, SOUND, check_games
 from eval.training.kernels.records import ENDINGS, TREE, VARIANTS
 from eval.training.samples import ALL, ANY_HALFMOVES, Filter, shard_samples
-from eval.training.shards import Shard, ShardError
+from eval.training.shards import Shard, ShardError, present_path
 
 #: `statistics` counts the positions whose scores have an absolute value below each of these, in centipawns.
 SCORE_EDGES: Final = (50, 100, 200, 400, 800, 1600)
@@ -47,7 +47,7 @@ def statistics(shards: Iterable[Shard]) -> dict[str, Any]:
         phase = (_CODE_PHASE[pieces & 7] + _CODE_PHASE[pieces >> 4 & 7]).sum(axis=1)
         scores = np.abs(samples["score"].astype(np.int64))
         found["shards"] += 1
-        found["bytes"] += shard.path.stat().st_size
+        found["bytes"] += present_path(shard.path).stat().st_size
         found["games"] += len(games)
         found["positions"] += len(samples)
         found["trees"] += len(shard.games) - len(games)

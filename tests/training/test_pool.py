@@ -85,6 +85,16 @@ def test_runs_of_several_networks_and_variants_are_mixed(
     assert (again / TRAINING).read_bytes() == (folder / TRAINING).read_bytes()
 
 
+def test_a_shard_that_is_finished_after_it_is_listed_is_used(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = made / "shard-000000.part"
+    assert not listed.exists()
+    monkeypatch.setattr(pool_module, "find_shards", lambda paths, partial: [listed])
+    facts = build(tmp_path, made)
+    assert (facts.shards, facts.games) == (1, 64)
+
+
 def test_positions_are_shuffled_well(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "BUCKET", 1000)
     build(tmp_path, made, share=0.0)
