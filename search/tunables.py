@@ -42,11 +42,11 @@ TUNABLES: Final = (
     # plies less after each fail high.
     Tunable("aspiration_depth", 4, 2, 8, 1),
     Tunable("aspiration_window", 6, 5, 80, 4),
-    Tunable("aspiration_growth", 145, 125, 400, 30),
+    Tunable("aspiration_growth", 180, 125, 400, 30),
     Tunable("aspiration_reduction", 1, 0, 2, 1),
     # Correction history: weights of pawns, of each side's pieces and of the last two moves, in hundredths.
     Tunable("correction_pawns", 25, 0, 300, 30),
-    Tunable("correction_pieces", 91, 0, 300, 30),
+    Tunable("correction_pieces", 56, 0, 300, 30),
     Tunable("correction_moves", 150, 0, 300, 30),
     # Correction history: the most that an error of 1000 centipawns moves an entry per ply of depth, in sixteenths of a
     # centipawn.
@@ -56,13 +56,13 @@ TUNABLES: Final = (
     # Reverse futility: greatest depth; margin for each ply of depth, centipawns; the stat_score of the last move
     # that is worth a centipawn.
     Tunable("rfp_depth", 8, 4, 12, 1),
-    Tunable("rfp_margin", 70, 30, 150, 12),
+    Tunable("rfp_margin", 56, 30, 150, 12),
     Tunable("rfp_history_divisor", 629, 200, 3000, 100),
     # Null move: least depth; how far the static evaluation must exceed beta at depth 0 and how much less for each ply,
     # centipawns; the least stat_score of the last move that forbids it; R = base + depth / divisor + min((eval - beta)
     # / eval divisor, eval max). The null move is searched to depth - R.
     Tunable("nmp_depth", 1, 1, 5, 1),
-    Tunable("nmp_static_base", 88, 0, 300, 24),
+    Tunable("nmp_static_base", 56, 0, 300, 24),
     Tunable("nmp_static_slope", 11, 0, 30, 2),
     Tunable("nmp_history_max", 19831, 5000, 60000, 2000),
     Tunable("nmp_base", 5, 2, 6, 1),
@@ -75,18 +75,18 @@ TUNABLES: Final = (
     Tunable("nmp_verify_share", 75, 30, 100, 5),
     # ProbCut: least depth; how far above beta a noisy move's score must be, centipawns, and how much less if improving;
     # how many plies shallower the move is searched; in check, how far above beta the TT's score must be.
-    Tunable("probcut_depth", 4, 3, 10, 1),
-    Tunable("probcut_margin", 92, 30, 300, 16),
-    Tunable("probcut_improving", 28, 0, 100, 8),
+    Tunable("probcut_depth", 3, 3, 10, 1),
+    Tunable("probcut_margin", 68, 30, 300, 16),
+    Tunable("probcut_improving", 37, 0, 100, 8),
     Tunable("probcut_reduction", 4, 2, 6, 1),
     Tunable("check_probcut_margin", 245, 60, 500, 32),
     # Internal iterative reduction: least depth in cut nodes, and plies in these and in PV nodes.
     Tunable("iir_depth", 9, 2, 12, 1),
     Tunable("iir_cut", 2, 0, 4, 1),
-    Tunable("iir_pv", 3, 0, 5, 1),
+    Tunable("iir_pv", 1, 0, 5, 1),
     # Late move pruning: after base + depth * depth moves, half as many if not improving, quiet moves are skipped, from
     # this iteration on.
-    Tunable("lmp_base", 3, 1, 8, 1),
+    Tunable("lmp_base", 5, 1, 8, 1),
     Tunable("lmp_root_depth", 10, 1, 16, 1),
     # Futility of quiets: greatest reduced depth; margin = base + slope * reduced depth, centipawns, plus the history
     # of the move / divisor.
@@ -101,7 +101,7 @@ TUNABLES: Final = (
     # SEE pruning: greatest depth (noisy) or reduced depth (quiet); centipawns that a move may lose, times the
     # depth (noisy) or the square of the reduced depth (quiet).
     Tunable("see_depth", 64, 4, 64, 8),
-    Tunable("see_noisy_margin", 132, 30, 180, 16),
+    Tunable("see_noisy_margin", 117, 30, 180, 16),
     Tunable("see_quiet_margin", 19, 10, 60, 6),
     # Whether early quiet checks are exempt from all pruning except that of noisy moves, 0 or 1.
     Tunable("exempt_checks", 1, 0, 1, 1),
@@ -112,21 +112,21 @@ TUNABLES: Final = (
     # Changes of the reduction, in hundredths of a ply. Smaller: in PV nodes; where the position was in a PV node; after
     # many moves of the parent; if the TT move is quiet and singular; for a threatened piece; for a window as wide as
     # the root's. Larger: if the side to move is not improving; if a cutoff is expected.
-    Tunable("lmr_pv", 118, 0, 300, 30),
-    Tunable("lmr_tt_pv", 185, 0, 400, 30),
+    Tunable("lmr_pv", 81, 0, 300, 30),
+    Tunable("lmr_tt_pv", 137, 0, 400, 30),
     Tunable("lmr_late_parent", 88, 0, 300, 30),
     Tunable("lmr_singular", 115, 0, 300, 30),
     Tunable("lmr_threatened", 134, 0, 300, 30),
-    Tunable("lmr_window", 100, 0, 300, 30),
+    Tunable("lmr_window", 145, 0, 300, 30),
     Tunable("lmr_not_improving", 78, 0, 300, 30),
     Tunable("lmr_cut_node", 191, 0, 400, 30),
     # Also larger: if the TT move is a capture or promotion; if the cutoffs at the next ply exceed MANY_CUTOFFS.
     Tunable("lmr_tt_noisy", 91, 0, 300, 30),
-    Tunable("lmr_cutoffs", 118, 0, 300, 30),
+    Tunable("lmr_cutoffs", 87, 0, 300, 30),
     # After a reduced search scores above alpha: the full search goes a ply deeper if the score exceeds alpha by more
     # than the first margin, and a ply shallower if it exceeds the best score by less than the second, centipawns.
     Tunable("deeper_margin", 56, 10, 150, 16),
-    Tunable("shallower_margin", 7, 0, 40, 6),
+    Tunable("shallower_margin", 15, 0, 40, 6),
     # Singular extension: least depth; how many plies more in PV nodes; how many plies shallower the TT entry may be;
     # margin for each ply of depth, in hundredths of a centipawn, and how much more where the position was in a PV node;
     # further margin of a double extension, and beyond it that of a triple one, centipawns; how many plies shallower a
@@ -137,17 +137,17 @@ TUNABLES: Final = (
     Tunable("singular_margin", 154, 30, 400, 30),
     Tunable("singular_pv_margin", 49, 0, 300, 30),
     Tunable("double_extension_margin", 11, 0, 60, 6),
-    Tunable("triple_extension_margin", 50, 0, 300, 20),
+    Tunable("triple_extension_margin", 29, 0, 300, 20),
     Tunable("negative_extension", 2, 1, 4, 1),
     # Check extension: least depth. After a move has raised alpha: greatest depth at which the others are searched a ply
     # shallower.
     Tunable("check_extension_depth", 10, 4, 1000, 1),
-    Tunable("raised_depth", 5, 0, 12, 1),
+    Tunable("raised_depth", 6, 0, 12, 1),
     # After a fail high: the weight of beta in the value of the node; that of the best move's score is the depth.
     Tunable("fail_high_weight", 1, 0, 4, 1),
     # Futility in quiescence: how far below alpha the estimate plus victim may be before a capture is skipped,
     # centipawns; how many moves are tried.
-    Tunable("delta_margin", 73, 20, 300, 16),
+    Tunable("delta_margin", 56, 20, 300, 16),
     Tunable("quiescence_moves", 2, 1, 8, 1),
     # Quiescence: the most that a tried move may lose by SEE, centipawns.
     Tunable("quiescence_see_margin", 30, -100, 150, 20),
@@ -158,7 +158,7 @@ TUNABLES: Final = (
     # Histories: the bonus of the best move and the malus of the others, for each square of the depth, for each ply of
     # depth, and at most.
     Tunable("history_bonus_square", 13, 0, 40, 3),
-    Tunable("history_bonus_slope", 269, 50, 600, 30),
+    Tunable("history_bonus_slope", 315, 50, 600, 30),
     Tunable("history_bonus_max", 1447, 500, 4000, 150),
     # A cutoff by more than this counts as one a ply deeper, centipawns.
     Tunable("clear_cutoff_margin", 81, 10, 300, 30),
@@ -171,7 +171,7 @@ TUNABLES: Final = (
     # Percent of a bonus or malus that a quiet move gets from its search after a reduced one.
     Tunable("research_share", 82, 0, 300, 25),
     # The bonus of a quiet move for each centipawn that the static evaluation lost for the opponent by it.
-    Tunable("eval_change_weight", 37, 0, 120, 6),
+    Tunable("eval_change_weight", 31, 0, 120, 6),
     # Weights of a quiet move's histories in their sum, in 128ths: butterfly, and continuation 1, 2 and 4 plies back.
     Tunable("butterfly_weight", 241, 0, 384, 24),
     Tunable("answer_weight", 242, 0, 384, 24),
