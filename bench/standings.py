@@ -61,7 +61,7 @@ def tables(folder: Path) -> dict[str, str]:
         "ladder": _read(folder / "strength" / "ladder.json", ladder),
         "techniques": techniques(matches),
         "parameters": parameters(matches),
-        "levels": _read(folder / "strength" / "levels.json", levels),
+        "levels": _read(folder / "strength" / "levels.json", lambda listed: levels(listed, matches)),
     }
 
 
@@ -136,8 +136,13 @@ def parameters(records: Iterable[Record]) -> str:
     return markdown.table(("parameter", "before", "now", "measured", "Elo"), rows, (1, 2))
 
 
-def levels(listed: Mapping[str, Any]) -> str:
-    """Returns the table of the levels in `search.strength`, with the errors of their ratings in a rating list."""
-    errors = {line["name"]: line["error"] for line in listed["ratings"]}
+def levels(listed: Mapping[str, Any], records: Iterable[Record]) -> str:
+    """Returns the table of the levels in `search.strength`, with the errors of their ratings in a rating list.
+
+    `since` in the list is the id of a record of the levels against those that were rated, at the same ratings. Its Elo
+    is part of the ratings in `search.strength`, so its error is added to theirs; the two errors are independent.
+    """
+    later = [record.elo_error or 0.0 for record in records if record.id == listed.get("since")]
+    errors = {line["name"]: math.hypot(line["error"], *later) for line in listed["ratings"]}
     rows = ((f"{one.elo}", f"{errors[one.name]:.0f}", f"{one.nodes:,}", f"{one.oversight:g} %") for one in LEVELS)
     return markdown.table(("`UCI_Elo`", "+-", "nodes a move", "oversight"), rows, (0, 1, 2, 3))

@@ -8,8 +8,9 @@ A level plays on one thread. Two parameters distinguish its searches from those 
                chance of some moves reaches 1 at half of that.
 
 The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, the output of `secateur tourney
---levels --json`. Between two levels, nodes are interpolated geometrically, oversight linearly. This module imports
-nothing heavy, because options are declared before the engine loads.
+--levels --json`, plus the Elo of the record that it names under `since`, if any. Between two levels, nodes are
+interpolated geometrically, oversight linearly. This module imports nothing heavy, because options are declared before
+the engine loads.
 """
 
 from __future__ import annotations
@@ -47,24 +48,24 @@ class Level:
 
 #: Rating, nodes and oversight, weakest first. No parameter of a row is weaker than in the row before.
 LEVELS: Final = (
-    Level(962, 300, 115),
-    Level(1165, 300, 90),
-    Level(1363, 300, 75),
-    Level(1435, 400, 65),
-    Level(1616, 550, 56),
-    Level(1659, 750, 48),
-    Level(1762, 1000, 41),
-    Level(1886, 1400, 34),
-    Level(2010, 2000, 28),
-    Level(2157, 2800, 22),
-    Level(2366, 4000, 16),
-    Level(2551, 5500, 11),
-    Level(2689, 7500, 7),
-    Level(2870, 10_000, 4),
-    Level(2960, 14_000, 2),
-    Level(3124, 20_000, 0.5),
-    Level(3238, 28_000, 0),
-    Level(3313, 42_000, 0),
+    Level(1045, 300, 115),
+    Level(1248, 300, 90),
+    Level(1447, 300, 75),
+    Level(1518, 400, 65),
+    Level(1699, 550, 56),
+    Level(1743, 750, 48),
+    Level(1846, 1000, 41),
+    Level(1969, 1400, 34),
+    Level(2094, 2000, 28),
+    Level(2240, 2800, 22),
+    Level(2449, 4000, 16),
+    Level(2635, 5500, 11),
+    Level(2773, 7500, 7),
+    Level(2953, 10_000, 4),
+    Level(3044, 14_000, 2),
+    Level(3208, 20_000, 0.5),
+    Level(3321, 28_000, 0),
+    Level(3396, 42_000, 0),
 )
 
 #: The range of `UCI_Elo`.

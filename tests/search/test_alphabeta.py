@@ -193,9 +193,9 @@ def test_the_table_knows_the_positions_of_pv_nodes() -> None:
 
 
 def bonus(depth: int) -> int:
-    """The full bonus of a search to `depth` plies with the default tunables, if it does not exceed the greatest one."""
-    row = tunables.BY_NAME
-    return (row["history_bonus_square"].default * depth + row["history_bonus_slope"].default) * depth - BONUS_LESS
+    """The full bonus of a search to `depth` plies with the default tunables."""
+    square, slope, most = (tunables.BY_NAME[f"history_bonus_{name}"].default for name in ("square", "slope", "max"))
+    return min((square * depth + slope) * depth - BONUS_LESS, most)
 
 
 @subkernel

@@ -9,7 +9,7 @@ import pytest
 from search.kernels.score import MATE
 from search.limits import Clock, Limits
 from search.searcher import Game, Info, Searcher
-from tests.search.games import ENDING, KIWIPETE, MATE_IN_ONE, MATE_IN_TWO, check_lines, game, last_info
+from tests.search.games import ENDING, KIWIPETE, MATE_IN_ONE, check_lines, game, last_info
 
 ROOK_UP = "7k/8/8/8/8/8/r7/6K1 {} - - 0 1"
 
@@ -19,7 +19,7 @@ ROOK_UP = "7k/8/8/8/8/8/r7/6K1 {} - - 0 1"
     [
         (MATE_IN_ONE, 1, "d1d8"),
         ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4", 1, "h5f7"),
-        (MATE_IN_TWO, 2, "a1a6"),
+        ("r3r1k1/5ppp/8/8/8/8/4QPPP/4R1K1 w - - 0 1", 2, "e2e8"),
         ("3k4/8/3K4/8/8/8/8/7R w - - 0 1", 1, "h1h8"),
         # Mate on the hundredth ply of the fifty-move rule counts.
         ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 99 80", 1, "d1d8"),

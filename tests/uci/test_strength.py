@@ -47,12 +47,12 @@ def test_the_rating_goes_before_the_skill_level(engine: Engine) -> None:
 
 def test_without_them_the_search_is_the_usual_one(engine: Engine) -> None:
     engine.send(MIDDLEGAME)
-    usual = answer(engine, "go depth 8")
+    usual = answer(engine, "go depth 10")
     engine.send("setoption name Skill Level value 3")
     assert answer(engine)[1] < usual[1]
     engine.send(f"setoption name Skill Level value {FULL_SKILL}", f"setoption name UCI_Elo value {MAX_ELO}")
     engine.send("ucinewgame")
-    assert answer(engine, "go depth 8") == usual
+    assert answer(engine, "go depth 10") == usual
 
 
 @pytest.mark.parametrize("go", ["go infinite", "go mate 3", "analyse"])
