@@ -142,7 +142,8 @@ def levels(listed: Mapping[str, Any], records: Iterable[Record]) -> str:
     `since` in the list is the id of a record of the levels against those that were rated, at the same ratings. Its Elo
     is part of the ratings in `search.strength`, so its error is added to theirs; the two errors are independent.
     """
-    later = [record.elo_error or 0.0 for record in records if record.id == listed.get("since")]
-    errors = {line["name"]: math.hypot(line["error"], *later) for line in listed["ratings"]}
+    by_id = {record.id: record for record in records}
+    later = by_id[listed["since"]].elo_error or 0.0 if "since" in listed else 0.0
+    errors = {line["name"]: math.hypot(line["error"], later) for line in listed["ratings"]}
     rows = ((f"{one.elo}", f"{errors[one.name]:.0f}", f"{one.nodes:,}", f"{one.oversight:g} %") for one in LEVELS)
     return markdown.table(("`UCI_Elo`", "+-", "nodes a move", "oversight"), rows, (0, 1, 2, 3))
