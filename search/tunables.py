@@ -56,7 +56,7 @@ TUNABLES: Final = (
     # Reverse futility: greatest depth; margin for each ply of depth, centipawns; the stat_score of the last move
     # that is worth a centipawn.
     Tunable("rfp_depth", 8, 4, 12, 1),
-    Tunable("rfp_margin", 56, 30, 150, 12),
+    Tunable("rfp_margin", 70, 30, 150, 12),
     Tunable("rfp_history_divisor", 629, 200, 3000, 100),
     # Null move: least depth; how far the static evaluation must exceed beta at depth 0 and how much less for each ply,
     # centipawns; the least stat_score of the last move that forbids it; R = base + depth / divisor + min((eval - beta)
