@@ -201,7 +201,7 @@ def test_won_endings_are_won_before_the_count_runs_out(
 
 def test_drawn_endings_are_held(searcher: Searcher, oracle: chess.syzygy.Tablebase) -> None:
     bare, lost = Searcher(1), 0
-    for board in random_positions("KPk", 8, 11, lambda board: not board.turn and oracle.probe_wdl(board) == 0):
+    for board in random_positions("KPk", 16, 11, lambda board: not board.turn and oracle.probe_wdl(board) == 0):
         assert not play(bare, searcher, board).outcome(claim_draw=True).winner  # type: ignore[union-attr]
         lost += bool(play(searcher, bare, board).outcome(claim_draw=True).winner)  # type: ignore[union-attr]
     assert lost > 0, "these endings are held without tables, too: they prove nothing"
