@@ -168,7 +168,7 @@ docs: $(VENV)/.docs docs/_build/.ready  ## builds the documentation in docs/_bui
 RECORD = $(BIN)/python uci_main.py explore --record search/explorer/page/recordings/$(1).json.gz --overwrite \
 	--position "$(2)" --depth $(3) --costs </dev/null >&2
 recordings: $(VENV)/.play  ## records the chess searches that the explorer shows as examples again
-	@$(call RECORD,mate,1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - 0 1,7)
+	@$(call RECORD,mate,1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - 0 1,9)
 	@$(call RECORD,opening,startpos,5)
 	@$(call RECORD,endgame,8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1,8)
 

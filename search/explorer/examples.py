@@ -216,7 +216,7 @@ EXAMPLES: Final[dict[str, Example]] = {
 
 #: The recorded chess searches in `page/recordings`, with their names. `make recordings` makes them.
 RECORDINGS: Final = {
-    "mate": "Bratko-Kopec 1: mate in three, depth 7",
+    "mate": "Bratko-Kopec 1: mate in three, depth 9",
     "opening": "The start position, depth 5",
     "endgame": "A pawn endgame (Lasker and Reichhelm, 1901), depth 8",
 }

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from engine.compiler.sources import PROJECT_ROOT
 from search.explorer.chess_document import DocumentError, read_text, recording_output, save, score_text
+from search.explorer.examples import RECORDINGS
 from tests.explorer.conftest import Recorded
 
 
@@ -79,3 +81,12 @@ def test_scores_as_text() -> None:
     texts |= {32001: "+∞", -32001: "-∞"}
     assert {score: score_text(score, scores) for score in texts} == texts
     assert score_text(None, scores) == "-"
+
+
+@pytest.mark.parametrize("key", RECORDINGS)
+def test_a_recorded_example_shows_what_its_name_promises(key: str) -> None:
+    document = json.loads(read_text(PROJECT_ROOT / "search" / "explorer" / "page" / "recordings" / f"{key}.json.gz"))
+    last = document["iterations"][-1]
+    assert last["complete"]
+    assert RECORDINGS[key].endswith(f", depth {last['depth']}")
+    assert (last["score"] == "#3") == ("mate in three" in RECORDINGS[key])

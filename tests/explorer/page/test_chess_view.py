@@ -142,7 +142,7 @@ def test_a_recorded_example_has_its_name_and_ends_with_the_best_line(shown: Show
     shown.page.select_option("#recorded", "mate")
     shown.page.wait_for_selector("#title:has-text('Bratko-Kopec 1')")
     shown.click("end")
-    assert "The search to depth 7 is over: no more cuts follow. Best play: Qd1+ Kxd1 Bg4+" in shown.text("explanation")
+    assert "The search to depth 9 is over: no more cuts follow. Best play: Qd1+ Kxd1 Bg4+" in shown.text("explanation")
 
 
 def test_the_current_node_is_always_in_view(tactics: Shown, recorded: Recorded) -> None:
