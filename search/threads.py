@@ -10,7 +10,7 @@ that the main thread needs next, rather than the same work.
 
   when     more than one thread, and enough time for help (`search.run.LEAST_TIME_FOR_HELP`)
   formula  the move of the thread that `deepest` chooses
-  worth    two threads against one  +83.8 +- 22.8  [ledger: goal-threads]
+  worth    two threads against one  +81.4 +- 18.5  [ledger: goal-threads]
 
 The threads need no lock for the fields below. The main thread searches and decides. The control threads are the
 alarm and all threads that call `Searcher.stop`. The reporter reports the state of a long search (`Searcher._report`).
