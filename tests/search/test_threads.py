@@ -21,7 +21,7 @@ from search.searcher import Info, Searcher
 from search.threads import Helper, deepest
 from tests.search.games import KIWIPETE, check_lines, game, last_info
 
-#: A mate in two by a queen sacrifice. Which iteration finds it first depends on the threads, but the eighth does.
+#: A mate in two by a queen sacrifice. Which iteration finds it first depends on the threads, but the tenth does.
 FORCED_MATE = "r1bq2r1/b4pk1/p1pp1p2/1p2pP2/1P2P1PB/3P4/1PPQ2P1/R3K2R w KQ - 0 1"
 
 # -- searching ---------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def test_mates_are_found_together(make: Callable[[int], Searcher], threads: int)
     searcher = make(threads)
     for _ in range(5):
         searcher.new_game()
-        result = searcher.search(game(FORCED_MATE), Limits(depth=8))
+        result = searcher.search(game(FORCED_MATE), Limits(depth=12))
         assert last_info(result).mate == 2
         assert result.best == chess.Move.from_uci("d2h6")
 
